@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What bindgen reads: the headers whose C API the in-tree `bindings` crate does not have.
+ */
+
+#include <linux/livepatch.h>
+#include <linux/rcupdate.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_mad.h>
+#include <rdma/ib_smi.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/opa_smi.h>
+
+/*
+ * Private to ib_core, from the source of the very kernel that is built against: `mad_priv.h` has the
+ * layout around an SMP's buffer, `smi.h` the prototypes of the functions that are replaced.
+ */
+#include "mad_priv.h"
+#include "smi.h"
+#include "opa_smi.h"
+
+#include "helpers.h"
+#include "trace/events/ib_smi.h"
