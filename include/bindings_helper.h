@@ -4,8 +4,6 @@
  */
 
 #include <linux/livepatch.h>
-#include <linux/rcupdate.h>
-#include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_smi.h>
@@ -14,11 +12,11 @@
 
 /*
  * Private to ib_core, from the source of the very kernel that is built against: `mad_priv.h` has the
- * layout around an SMP's buffer, `smi.h` the prototypes of the functions that are replaced.
+ * layout around an SMP's buffer, the others the prototypes of the functions that are replaced.
  */
+#include "agent.h"
 #include "mad_priv.h"
 #include "smi.h"
-#include "opa_smi.h"
 
 #include "helpers.h"
 #include "trace/events/ib_smi.h"

@@ -7,12 +7,16 @@
 
 #include <rdma/ib_verbs.h>
 
-u64 ib_smi_dma_map_single(struct ib_device *dev, void *addr, size_t size,
-			  enum dma_data_direction dir);
-int ib_smi_dma_mapping_error(struct ib_device *dev, u64 addr);
-void ib_smi_dma_unmap_single(struct ib_device *dev, u64 addr, size_t size,
-			     enum dma_data_direction dir);
-void ib_smi_dma_sync_for_device(struct ib_device *dev, u64 addr, size_t size);
+u32 ib_smi_first_port(const struct ib_device *device);
+u32 ib_smi_last_port(const struct ib_device *device);
+bool ib_smi_cap_smi(const struct ib_device *device, u32 port);
+bool ib_smi_cap_gsi(const struct ib_device *device, u32 port);
+struct ib_ah *ib_smi_create_ah(struct ib_pd *pd, u32 port, u32 dlid, u32 flags);
+u64 ib_smi_dma_map(struct ib_device *device, void *addr, size_t size);
+int ib_smi_dma_mapping_error(struct ib_device *device, u64 addr);
+void ib_smi_dma_unmap(struct ib_device *device, u64 addr, size_t size);
+void ib_smi_dma_sync(struct ib_device *device, u64 addr, size_t size);
+void ib_smi_synchronize_rcu_tasks(void);
 unsigned long ib_smi_lock_irqsave(spinlock_t *lock);
 void ib_smi_unlock_irqrestore(spinlock_t *lock, unsigned long flags);
 

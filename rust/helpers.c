@@ -1,27 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0
+/*
+ * Inline functions and macros of the RDMA core that Rust cannot call, as functions.
+ */
 
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
 #include "helpers.h"
 
-u64 ib_smi_dma_map_single(struct ib_device *dev, void *addr, size_t size,
-			  enum dma_data_direction dir)
+u32 ib_smi_first_port(const struct ib_device *device)
 {
-	return ib_dma_map_single(dev, addr, size, dir);
+	return rdma_start_port(device);
 }
 
-int ib_smi_dma_mapping_error(struct ib_device *dev, u64 addr)
+u32 ib_smi_last_port(const struct ib_device *device)
 {
-	return ib_dma_mapping_error(dev, addr);
+	return rdma_end_port(device);
 }
 
-void ib_smi_dma_unmap_single(struct ib_device *dev, u64 addr, size_t size,
-			     enum dma_data_direction dir)
+bool ib_smi_cap_smi(const struct ib_device *device, u32 port)
 {
-	ib_dma_unmap_single(dev, addr, size, dir);
+	return rdma_cap_ib_smi(device, port);
 }
 
-void ib_smi_dma_sync_for_device(struct ib_device *dev, u64 addr, size_t size)
+bool ib_smi_cap_gsi(const struct ib_device *device, u32 port)
 {
-	ib_dma_sync_single_for_device(dev, addr, size, DMA_TO_DEVICE);
+	return rdma_cap_ib_cm(device, port);
+}
+
+/* Also sets the type, which depends on the port: IB or OPA. */
+struct ib_ah *ib_smi_create_ah(struct ib_pd *pd, u32 port, u32 dlid, u32 flags)
+{
+	struct rdma_ah_attr attr = { .type = rdma_ah_find_type(pd->device, port) };
+
+	rdma_ah_set_port_num(&attr, port);
+	rdma_ah_set_dlid(&attr, dlid);
+	return rdma_create_ah(pd, &attr, flags);
+}
+
+u64 ib_smi_dma_map(struct ib_device *device, void *addr, size_t size)
+{
+	return ib_dma_map_single(device, addr, size, DMA_TO_DEVICE);
+}
+
+int ib_smi_dma_mapping_error(struct ib_device *device, u64 addr)
+{
+	return ib_dma_mapping_error(device, addr);
+}
+
+void ib_smi_dma_unmap(struct ib_device *device, u64 addr, size_t size)
+{
+	ib_dma_unmap_single(device, addr, size, DMA_TO_DEVICE);
+}
+
+void ib_smi_dma_sync(struct ib_device *device, u64 addr, size_t size)
+{
+	ib_dma_sync_single_for_device(device, addr, size, DMA_TO_DEVICE);
+}
+
+void ib_smi_synchronize_rcu_tasks(void)
+{
+	synchronize_rcu_tasks();
 }
 
 unsigned long ib_smi_lock_irqsave(spinlock_t *lock)

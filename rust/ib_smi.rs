@@ -1,11 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! ib_smi.
+//! The InfiniBand Subnet Management Interface: what becomes of directed-route SMPs on QP0.
+//!
+//! The rooms below are in the order in which an SMP meets them: it comes in (`abi`, `origin`), is
+//! judged (`arrival`, `departure`, by the rules in `dr`), is sent on (`transmit`, `ports`, `direct`),
+//! and is told about (`hop`, `trace`, `dyndbg`, `counters`).
 
 use kernel::prelude::*;
 
 #[path = "bindings/bindings.rs"]
 mod bindings;
+#[path = "dr/lib.rs"]
+mod dr;
+mod rdma;
+
+mod ib_smi {
+    pub(crate) mod livepatch;
+
+    pub(crate) mod abi;
+    pub(crate) mod origin;
+    pub(crate) mod smp;
+
+    pub(crate) mod arrival;
+    pub(crate) mod departure;
+
+    pub(crate) mod direct;
+    pub(crate) mod ports;
+    pub(crate) mod transmit;
+
+    pub(crate) mod counters;
+    pub(crate) mod dyndbg;
+    pub(crate) mod hop;
+    pub(crate) mod trace;
+}
 
 module! {
     type: IbSmi,
@@ -15,11 +42,22 @@ module! {
     license: "GPL",
 }
 
-struct IbSmi;
+/// The module.
+///
+/// The kernel lets it go only when the livepatch is disabled and no task runs a replacement.
+struct IbSmi {
+    _ports: rdma::client::Registered<ib_smi::ports::Ports>,
+}
 
 impl kernel::Module for IbSmi {
-    fn init(_module: &'static ThisModule) -> Result<Self> {
-        pr_info!("{} {} {}\n", size_of::<bindings::ib_mad_private>(), size_of::<bindings::ib_device>(), core::mem::offset_of!(bindings::ib_mad_private, mad));
-        Ok(IbSmi)
+    fn init(module: &'static ThisModule) -> Result<Self> {
+        let ports = ib_smi::ports::Ports::open_all()?;
+        ib_smi::abi::PATCH.enable(module).inspect_err(|error| {
+            pr_err!(
+                "ib_core could not be patched (error {}): the kernel log says why\n",
+                error.to_errno()
+            )
+        })?;
+        Ok(Self { _ports: ports })
     }
 }

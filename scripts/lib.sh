@@ -8,6 +8,7 @@ set -euo pipefail
 # The checkout, and the folder that keeps everything too large to build twice.
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 CACHE=${IB_SMI_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/ib_smi}
+# shellcheck disable=SC2034
 SYSROOT=$CACHE/sysroot
 LOGS=$CACHE/logs
 
@@ -23,6 +24,12 @@ die() {
 	exit 1
 }
 
+# Prints the value of a line `NAME=value` in scripts/pins.
+pin() {
+	sed -n "s/^$1=//p" "$TOP/scripts/pins"
+}
+
+# need_root COMMAND...: what to run as root, for the message.
 need_root() {
 	[ "$(id -u)" = 0 ] || die "this sets up a sysroot and boots guests, which needs root: try 'sudo $*'"
 }
@@ -30,20 +37,49 @@ need_root() {
 # need_space DIR MEGABYTES
 need_space() {
 	local free
+	mkdir -p "$1"
 	free=$(df -Pm "$1" | awk 'NR == 2 { print $4 }')
 	[ "$free" -ge "$2" ] ||
 		die "$1 has $free MB free, but $2 MB are needed: free some, or point IB_SMI_CACHE at a larger disk"
 }
 
+# Says every half minute what a log's last line is, until killed. It waits by reading a pipe that
+# stays empty, because a sleep would outlive it.
+heartbeat() {
+	local quiet
+	exec {quiet}<> <(:)
+	while ! read -rt 30 -u "$quiet"; do
+		say "  … $(tail -n 1 "$1" | tr -d '\r' | cut -c1-70)"
+	done
+}
+
 # Runs a command with its output in a log, which is shown when the command fails.
 # logged NAME COMMAND...
 logged() {
-	local log=$LOGS/$1.log
+	local log=$LOGS/$1.log status=0 beat
 	shift
 	mkdir -p "$LOGS"
-	if ! "$@" >"$log" 2>&1 </dev/null; then
+	: >"$log"
+	heartbeat "$log" &
+	beat=$!
+	"$@" >"$log" 2>&1 </dev/null || status=$?
+	kill "$beat" 2>/dev/null || true
+	wait "$beat" 2>/dev/null || true
+	if [ "$status" != 0 ]; then
 		tail -n 25 "$log" >&2
-		die "'$1' failed, its whole output is in $log"
+		explain "$log"
+		die "'$1' failed with status $status, its whole output is in $log"
+	fi
+}
+
+# Says in plain words what a failed command's log means, where that is known.
+explain() {
+	if grep -qE 'Temporary failure resolving|Could not resolve|Could not connect|Unable to connect|Connection (refused|timed out|failed)|Network is unreachable' "$1"; then
+		say "the Debian archive cannot be reached: check the network and the proxy settings, or name a mirror in IB_SMI_MIRROR"
+	elif grep -qE 'NO_PUBKEY|no longer valid|Release file .* (is not valid yet|expired)' "$1"; then
+		say "the archive's signature cannot be checked: is the clock right, and the package debian-archive-keyring recent enough?"
+	elif grep -qE 'No space left on device' "$1"; then
+		say "the disk is full: free some space, or point IB_SMI_CACHE at a larger disk"
 	fi
 }
 

@@ -23,7 +23,7 @@
     unsafe_op_in_unsafe_fn
 )]
 
-use kernel::bindings::*;
+pub(crate) use kernel::bindings::*;
 use kernel::ffi;
 use pin_init::MaybeZeroable;
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One event a decision point, and one for every discard. All have the same fields, so that one
+ * filter, one histogram or one script serves them all.
+ */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM ib_smi
 
@@ -7,5 +11,149 @@
 
 #include <linux/tracepoint.h>
 #include <rdma/ib_smi.h>
+#include <rdma/ib_verbs.h>
+
+#ifndef _IB_SMI_HOP
+#define _IB_SMI_HOP
+/*
+ * What was decided about an SMP at one hop. The SMP is still as it was on arrival.
+ *
+ * @device: the node, or NULL if it is unknown
+ * @port: the port of the MAD agent: 0 on a switch
+ * @ingress: the port that the SMP came in by, 0 if the node itself made it
+ * @egress: the port that it leaves by, 0 if it does not leave or leaves by LID
+ * @lid: the LID that it is routed to, 0 if it is not
+ * @hop_ptr: the Hop Pointer as it leaves or is handed up
+ * @is_switch, @verdict, @rule, @reason: numbers, see below
+ */
+struct ib_smi_hop {
+	const struct ib_device *device;
+	const struct ib_smp *smp;
+	u32 port;
+	u32 lid;
+	u8 ingress;
+	u8 egress;
+	u8 hop_ptr;
+	u8 is_switch;
+	u8 verdict;
+	u8 rule;
+	u8 reason;
+};
+#endif
+
+/* The numbers are those of `Verdict`, `Rule` and `Reason` in Rust. */
+#define show_ib_smi_verdict(number) __print_symbolic(number,		\
+	{ 0, "local" }, { 1, "forward" }, { 2, "route" }, { 3, "discard" })
+
+#define show_ib_smi_rule(number) __print_symbolic(number,		\
+	{ 0, "-" }, { 1, "C14-6" },					\
+	{ 2, "C14-9:1" }, { 3, "C14-9:2" }, { 4, "C14-9:3" },		\
+	{ 5, "C14-9:4" }, { 6, "C14-9:5" }, { 7, "C14-10.1.1" },	\
+	{ 8, "C14-13:1" }, { 9, "C14-13:2" }, { 10, "C14-13:3" },	\
+	{ 11, "C14-13:4" }, { 12, "C14-13:5" }, { 13, "LID" })
+
+#define show_ib_smi_reason(number) __print_symbolic(number,		\
+	{ 0, "-" }, { 1, "hop-count" }, { 2, "hop-pointer" },		\
+	{ 3, "no-such-port" }, { 4, "port-zero" },			\
+	{ 5, "ca-in-transit" }, { 6, "not-from-wire" },			\
+	{ 7, "wrong-port" }, { 8, "nowhere-to-go" },			\
+	{ 9, "not-returning" }, { 32, "in-transition" },		\
+	{ 33, "no-sma" }, { 34, "not-by-lid" }, { 35, "no-agent" },	\
+	{ 36, "queue-full" }, { 37, "no-memory" }, { 38, "post-failed" })
+
+DECLARE_EVENT_CLASS(ib_smi_hop,
+	TP_PROTO(const struct ib_smi_hop *hop),
+	TP_ARGS(hop),
+	TP_STRUCT__entry(
+		__string(device, hop->device ? dev_name(&hop->device->dev) : "-")
+		__field(u64, tid)
+		__field(u32, port)
+		__field(u32, attr_mod)
+		__field(u32, lid)
+		__field(u16, attr_id)
+		__field(u16, status)
+		__field(u16, dr_slid)
+		__field(u16, dr_dlid)
+		__field(u8, is_switch)
+		__field(u8, returning)
+		__field(u8, method)
+		__field(u8, ingress)
+		__field(u8, egress)
+		__field(u8, hop_before)
+		__field(u8, hop_after)
+		__field(u8, hop_cnt)
+		__field(u8, verdict)
+		__field(u8, rule)
+		__field(u8, reason)
+		__dynamic_array(u8, path, hop->smp->hop_cnt < IB_SMP_MAX_PATH_HOPS ?
+					  hop->smp->hop_cnt : 0)
+	),
+	TP_fast_assign(
+		const struct ib_smp *smp = hop->smp;
+
+		__assign_str(device);
+		__entry->tid = be64_to_cpu(smp->tid);
+		__entry->port = hop->port;
+		__entry->attr_mod = be32_to_cpu(smp->attr_mod);
+		__entry->lid = hop->lid;
+		__entry->attr_id = be16_to_cpu(smp->attr_id);
+		__entry->status = be16_to_cpu(smp->status) & 0x7fff;
+		__entry->dr_slid = be16_to_cpu(smp->dr_slid);
+		__entry->dr_dlid = be16_to_cpu(smp->dr_dlid);
+		__entry->is_switch = hop->is_switch;
+		__entry->returning = !!(smp->status & IB_SMP_DIRECTION);
+		__entry->method = smp->method;
+		__entry->ingress = hop->ingress;
+		__entry->egress = hop->egress;
+		__entry->hop_before = smp->hop_ptr;
+		__entry->hop_after = hop->hop_ptr;
+		__entry->hop_cnt = smp->hop_cnt;
+		__entry->verdict = hop->verdict;
+		__entry->rule = hop->rule;
+		__entry->reason = hop->reason;
+		memcpy(__get_dynamic_array(path),
+		       __entry->returning ? &smp->return_path[1] : &smp->initial_path[1],
+		       __get_dynamic_array_len(path));
+	),
+	TP_printk("%s port %u %s %s in=%u out=%u hop=%u,%u/%u verdict=%s lid=0x%x rule=%s reason=%s path=%s method=0x%02x attr=0x%04x mod=0x%x status=0x%x tid=0x%llx drslid=0x%04x drdlid=0x%04x",
+		__get_str(device), __entry->port,
+		__entry->is_switch ? "switch" : "ca",
+		__entry->returning ? "response" : "request",
+		__entry->ingress, __entry->egress,
+		__entry->hop_before, __entry->hop_after, __entry->hop_cnt,
+		show_ib_smi_verdict(__entry->verdict), __entry->lid,
+		show_ib_smi_rule(__entry->rule),
+		show_ib_smi_reason(__entry->reason),
+		__print_array(__get_dynamic_array(path),
+			      __get_dynamic_array_len(path), 1),
+		__entry->method, __entry->attr_id, __entry->attr_mod, __entry->status,
+		__entry->tid, __entry->dr_slid, __entry->dr_dlid)
+);
+
+/* An SMP came in from the wire. */
+DEFINE_EVENT(ib_smi_hop, ib_smi_recv,
+	TP_PROTO(const struct ib_smi_hop *hop), TP_ARGS(hop));
+
+/* A switch passes an SMP on. */
+DEFINE_EVENT(ib_smi_hop, ib_smi_forward,
+	TP_PROTO(const struct ib_smi_hop *hop), TP_ARGS(hop));
+
+/* The node's SMA answers an SMP that came in from the wire. */
+DEFINE_EVENT(ib_smi_hop, ib_smi_reply,
+	TP_PROTO(const struct ib_smi_hop *hop), TP_ARGS(hop));
+
+/* The node itself sends: its SM, or any client of the MAD layer. */
+DEFINE_EVENT(ib_smi_hop, ib_smi_send,
+	TP_PROTO(const struct ib_smi_hop *hop), TP_ARGS(hop));
+
+/* An SMP was discarded, at any of the points above. */
+DEFINE_EVENT(ib_smi_hop, ib_smi_discard,
+	TP_PROTO(const struct ib_smi_hop *hop), TP_ARGS(hop));
 
 #endif /* _TRACE_IB_SMI_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH trace/events
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE ib_smi
+#include <trace/define_trace.h>

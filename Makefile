@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The front door: `make help` says what there is. The work is done by the scripts, and by Kbuild.
+# Kbuild itself reads the file of that name and never this one.
+
+.DEFAULT_GOAL := $(if $(KDIR),modules,help)
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+# What a script tells a user to run as root.
+export IB_SMI_GOAL := $(or $(firstword $(MAKECMDGOALS)),demo)
+
+S := $(CURDIR)/scripts
+
+.PHONY: help
+help: ## this list
+	@echo 'make TARGET, as root where a guest or the sysroot is needed:'
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(CURDIR)/Makefile | expand -t 14
+	@echo 'make KDIR=TREE builds the modules for the kernel that was prepared or built in TREE, into build/RELEASE.'
+	@echo 'make test PYTEST="-k name" passes arguments to pytest.'
+
+.PHONY: demo
+demo: ## a fabric in a guest, and what the module shows of it
+	@$(S)/demo
+
+.PHONY: test
+test: ## set up what is missing, build, and run all tests
+	@$(S)/test $(PYTEST)
+
+.PHONY: check
+check: ## formatting, lints and other checks of the sources
+	@$(S)/check
+
+.PHONY: all
+all: modules dr-judge ## everything that is built
+
+.PHONY: modules
+ifdef KDIR
+# Without a sysroot, with the tools of this system.
+modules:
+	@release=$$($(S)/kdir '$(KDIR)') && mkdir -p "$(CURDIR)/build/$$release" && \
+	$(MAKE) -C '$(KDIR)' M='$(CURDIR)' MO="$(CURDIR)/build/$$release" modules && \
+	echo "modules for Linux $$release: build/$$release"
+else
+modules: ## build the modules for the stock kernel (or for KDIR)
+	@$(S)/build stock
+endif
+
+.PHONY: dr-judge
+dr-judge: ## build the rules as a command, build/dr-judge
+	@$(S)/build dr-judge
+
+.PHONY: shell
+shell: ## a shell in a guest with the modules (KERNEL=test for the test kernel)
+	@$(S)/build $(or $(KERNEL),stock)
+	@$(S)/guest --kernel $(or $(KERNEL),stock) --timeout 86400 --shell
+
+.PHONY: load
+load: ## load the module into the running kernel
+	@$(S)/load
+
+.PHONY: unload
+unload: ## unload it again
+	@$(S)/unload
+
+.PHONY: clean
+clean: ## remove what was built, but no kernel and no sysroot
+	rm -rf '$(CURDIR)/build' '$(CURDIR)/target'
+
+.PHONY: distclean
+distclean: clean ## remove the cache too: sysroot and kernels
+	@$(S)/distclean

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The functions that stand in for ib_core's, as C calls them.
+//!
+//! Their names are fixed, so that a kprobe finds them. Each gives its arguments safe types and leaves
+//! the rest to a room of its own.
+//!
+//! C headers: [`drivers/infiniband/core/smi.h`](srctree/drivers/infiniband/core/smi.h),
+//! [`drivers/infiniband/core/agent.h`](srctree/drivers/infiniband/core/agent.h)
+
+use super::{
+    arrival::{
+        self,
+        NextStep, //
+    },
+    departure,
+    livepatch::Patch,
+    origin::Origin,
+    smp::Smp,
+    transmit::{
+        self,
+        Outgoing, //
+    }, //
+};
+use crate::{
+    bindings,
+    rdma::device::Device, //
+};
+use kernel::prelude::*;
+
+/// Fails to compile unless each replacement has the type of what it replaces.
+const _: () = {
+    let _ = [bindings::smi_handle_dr_smp_recv, ib_smi_handle_dr_smp_recv];
+    let _ = [bindings::smi_handle_dr_smp_send, ib_smi_handle_dr_smp_send];
+    let _ = [bindings::smi_check_forward_dr_smp, ib_smi_check_forward_dr_smp];
+    let _ = [bindings::smi_get_fwd_port, ib_smi_get_fwd_port];
+    let _ = [bindings::agent_send_response, ib_smi_agent_send_response];
+};
+
+/// All replacements.
+// SAFETY: They have the types of what they replace, as checked above, and do the same job.
+pub(crate) static PATCH: Patch<6> = unsafe {
+    Patch::new([
+        (c"smi_handle_dr_smp_recv", ib_smi_handle_dr_smp_recv as *const ()),
+        (c"smi_handle_dr_smp_send", ib_smi_handle_dr_smp_send as *const ()),
+        (c"smi_check_forward_dr_smp", ib_smi_check_forward_dr_smp as *const ()),
+        (c"smi_get_fwd_port", ib_smi_get_fwd_port as *const ()),
+        (c"agent_send_response", ib_smi_agent_send_response as *const ()),
+        (c"", core::ptr::null()),
+    ])
+};
+
+/// What the first two functions return.
+fn action(discarded: bool) -> bindings::smi_action {
+    if discarded {
+        bindings::smi_action_IB_SMI_DISCARD
+    } else {
+        bindings::smi_action_IB_SMI_HANDLE
+    }
+}
+
+/// A port number or count as the rules take it; none is above 255.
+fn port(number: u32) -> u8 {
+    number.try_into().unwrap_or(u8::MAX)
+}
+
+/// In the place of `smi_handle_dr_smp_recv()`.
+///
+/// # Safety
+///
+/// `smp` must be an SMP in ib_mad's receive buffer that is the caller's alone.
+#[no_mangle]
+unsafe extern "C" fn ib_smi_handle_dr_smp_recv(
+    smp: *mut bindings::ib_smp,
+    is_switch: bool,
+    port_num: u32,
+    phys_port_cnt: c_int,
+) -> bindings::smi_action {
+    let smp: *mut Smp = smp.cast();
+    // SAFETY: By the safety requirements.
+    let origin = unsafe { Origin::received(smp) };
+    let node = arrival::node(is_switch, port(phys_port_cnt.try_into().unwrap_or(0)));
+    // SAFETY: By the safety requirements.
+    action(arrival::judge(unsafe { &mut *smp }, origin, node, port(port_num)))
+}
+
+/// In the place of `smi_check_forward_dr_smp()`.
+///
+/// # Safety
+///
+/// `smp` must be a valid SMP that nobody writes to.
+#[no_mangle]
+unsafe extern "C" fn ib_smi_check_forward_dr_smp(
+    smp: *mut bindings::ib_smp,
+) -> bindings::smi_forward_action {
+    // SAFETY: By the safety requirements.
+    match arrival::next_step(unsafe { &*smp.cast::<Smp>() }) {
+        NextStep::Local => bindings::smi_forward_action_IB_SMI_LOCAL,
+        NextStep::Send => bindings::smi_forward_action_IB_SMI_SEND,
+        NextStep::Forward => bindings::smi_forward_action_IB_SMI_FORWARD,
+    }
+}
+
+/// In the place of `smi_get_fwd_port()`.
+///
+/// # Safety
+///
+/// `smp` must be a valid SMP that nobody writes to.
+#[no_mangle]
+unsafe extern "C" fn ib_smi_get_fwd_port(smp: *mut bindings::ib_smp) -> c_int {
+    // SAFETY: By the safety requirements.
+    arrival::forward_port(unsafe { &*smp.cast::<Smp>() }).into()
+}
+
+/// In the place of `smi_handle_dr_smp_send()`.
+///
+/// # Safety
+///
+/// `smp` must be an SMP that ib_mad is about to send, or has received, and that is the caller's alone.
+#[no_mangle]
+unsafe extern "C" fn ib_smi_handle_dr_smp_send(
+    smp: *mut bindings::ib_smp,
+    is_switch: bool,
+    port_num: u32,
+) -> bindings::smi_action {
+    // SAFETY: By the safety requirements.
+    action(unsafe { departure::judge(smp.cast(), is_switch, port(port_num)) })
+}
+
+/// In the place of `agent_send_response()`.
+///
+/// # Safety
+///
+/// `mad` must be `mad_len` bytes long and at least 256, `grh`, `wc` and `device` those of the MAD that
+/// ib_mad has received.
+#[no_mangle]
+unsafe extern "C" fn ib_smi_agent_send_response(
+    mad: *const bindings::ib_mad_hdr,
+    grh: *const bindings::ib_grh,
+    wc: *const bindings::ib_wc,
+    device: *const bindings::ib_device,
+    port_num: c_int,
+    qpn: c_int,
+    mad_len: usize,
+    opa: bool,
+) {
+    // SAFETY: By the safety requirements: ib_mad handles completions of registered devices only.
+    let device = unsafe { Device::from_raw(device) };
+    // SAFETY: By the safety requirements.
+    let (slid, wc_port) = unsafe { ((*wc).slid, (*wc).port_num) };
+    // SAFETY: By the safety requirements.
+    let base_version = unsafe { (*mad).base_version };
+    let len = if opa && u32::from(base_version) != bindings::OPA_MGMT_BASE_VERSION {
+        size_of::<Smp>()
+    } else {
+        mad_len
+    };
+    let egress = u32::try_from(port_num).unwrap_or(0);
+    let outgoing = Outgoing {
+        // SAFETY: By the safety requirements.
+        mad: unsafe { core::slice::from_raw_parts(mad.cast(), len) },
+        // ib_mad passes on a copy of all that it has received, in which the GRH stands right before
+        // the MAD; an answer stands elsewhere.
+        transit: grh.wrapping_add(1).cast() == mad,
+        wc,
+        grh,
+        slid,
+        ingress: port(if device.is_switch() { wc_port } else { egress }),
+        egress,
+        smi: qpn == 0,
+        opa,
+    };
+    // SAFETY: By the safety requirements.
+    unsafe { transmit::send(device, &outgoing) };
+}

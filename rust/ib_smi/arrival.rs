@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! An SMP comes in from the wire: is it for this node, to be passed on, or to be discarded?
+//!
+//! ib_mad asks in three steps, each with the SMP alone: [`judge`], then [`next_step`], then, if it is
+//! to be passed on, [`forward_port`]; last it hands it to `transmit`. The functions keep to what
+//! ib_core's own leave in the SMP between the steps, since during a transition of the livepatch the
+//! next step may still be an old one: the Return Path is written and the Hop Pointer is advanced for
+//! what stays here; for what goes on it is advanced when it leaves.
+
+use super::{
+    hop::{
+        Hop,
+        Obstacle, //
+    },
+    livepatch,
+    origin::Origin,
+    smp::{
+        self,
+        Smp, //
+    },
+    trace, //
+};
+use crate::{
+    dr::{
+        self,
+        Decision,
+        Direction,
+        DrLid,
+        DrSmp,
+        Node,
+        NodeKind,
+        Rule,
+        Verdict, //
+    },
+    dyn_debug, //
+};
+
+/// What ib_mad does next with an SMP that was not discarded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NextStep {
+    /// Hand it to the SMA or to an agent.
+    Local,
+    /// Advance it as if it were sent, then hand it to the SMA.
+    Send,
+    /// Pass it on.
+    Forward,
+}
+
+/// Judges an SMP, and writes what must be written into it. Returns whether it is discarded.
+pub(crate) fn judge(smp: &mut Smp, origin: Origin<'_>, node: Node, ingress: u8) -> bool {
+    let decision = dr::receive(&DrSmp::from_ib(smp), node, ingress);
+    let hop = Hop {
+        smp,
+        origin,
+        is_switch: node.kind == NodeKind::Switch,
+        ingress,
+        decision,
+        obstacle: obstacle(smp, origin, &decision),
+    };
+    trace::recv(&hop);
+    dyn_debug!(judge: "recv {}\n", hop);
+    hop.settle();
+    let discarded = hop.is_discarded();
+    if !discarded {
+        smp::apply(smp, &decision, decision.verdict == Verdict::Local);
+    }
+    discarded
+}
+
+/// What stands against an SMP that the rules would let pass.
+fn obstacle(smp: &Smp, origin: Origin<'_>, decision: &Decision) -> Option<Obstacle> {
+    if !livepatch::settled() {
+        return needs_all_functions(smp, decision).then_some(Obstacle::InTransition);
+    }
+    let request = DrSmp::from_ib(smp).direction == Direction::Outgoing;
+    let no_sma = origin.device.is_some_and(|device| !device.has_process_mad());
+    (decision.verdict == Verdict::Local && request && no_sma).then_some(Obstacle::NoSma)
+}
+
+/// Returns whether ib_core's own functions would mishandle an SMP that this one lets pass.
+pub(super) fn needs_all_functions(smp: &Smp, decision: &Decision) -> bool {
+    let route = DrSmp::from_ib(smp);
+    match decision.verdict {
+        Verdict::Route(_) => true,
+        Verdict::Forward { .. } => matches!(decision.rule, Rule::C14_9_1 | Rule::C14_13_1),
+        // Its answer would be looped to whatever agent of this host the TID happens to name.
+        Verdict::Local => route.hop_cnt == 0 && route.direction == Direction::Outgoing,
+        Verdict::Discard(_) => false,
+    }
+}
+
+/// What comes next for an SMP that [`judge`], or ib_core's own function, has let pass.
+pub(crate) fn next_step(smp: &Smp) -> NextStep {
+    let route = DrSmp::from_ib(smp);
+    let last = route.hop_cnt.wrapping_add(1);
+    match route.direction {
+        Direction::Outgoing if route.hop_ptr == last => NextStep::Local,
+        Direction::Outgoing if route.hop_ptr == route.hop_cnt => match route.dr_dlid {
+            // Only ib_core's own function leaves such a one.
+            DrLid::Permissive => NextStep::Send,
+            DrLid::Lid(_) => NextStep::Forward,
+        },
+        Direction::Outgoing => NextStep::Forward,
+        Direction::Returning if route.hop_ptr == 0 => NextStep::Local,
+        Direction::Returning => NextStep::Forward,
+    }
+}
+
+/// The port by which the path leaves next, for an SMP that is to be passed on; 0 if it leaves by LID.
+pub(crate) fn forward_port(smp: &Smp) -> u8 {
+    let route = DrSmp::from_ib(smp);
+    let (path, element, end) = match route.direction {
+        Direction::Outgoing => (
+            route.initial_path,
+            route.hop_ptr.wrapping_add(1),
+            route.hop_ptr == route.hop_cnt,
+        ),
+        Direction::Returning => (
+            route.return_path,
+            route.hop_ptr.wrapping_sub(1),
+            route.hop_ptr <= 1,
+        ),
+    };
+    if end {
+        return 0;
+    }
+    path.get(usize::from(element)).copied().unwrap_or(0)
+}
+
+/// The node that a function of ib_core's is told of.
+pub(crate) fn node(is_switch: bool, ports: u8) -> Node {
+    Node {
+        kind: if is_switch {
+            NodeKind::Switch
+        } else {
+            NodeKind::Ca
+        },
+        ports,
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The node itself sends: its SM, a user-space client, or any other agent of the MAD layer.
+//!
+//! What a switch passes on, and what its SMA answers, goes through `transmit` and not through here.
+
+use super::{
+    arrival,
+    hop::{
+        Hop,
+        Obstacle, //
+    },
+    livepatch,
+    origin::{
+        Departing,
+        Origin, //
+    },
+    smp::{
+        self,
+        Smp, //
+    },
+    trace, //
+};
+use crate::{
+    dr::{
+        self,
+        DrSmp,
+        Verdict, //
+    },
+    dyn_debug, //
+};
+
+/// Judges an SMP that is about to leave through `egress`, and advances it. Returns whether it is
+/// discarded.
+///
+/// On a switch, an agent that names no port sends with `egress` 0: the path tells.
+///
+/// # Safety
+///
+/// `smp` must be what ib_mad hands to `smi_handle_dr_smp_send()`.
+pub(crate) unsafe fn judge(smp: *mut Smp, is_switch: bool, egress: u8) -> bool {
+    // While in transition, ib_mad may call with an SMP that it has received.
+    let departing = if livepatch::settled() {
+        // SAFETY: By the safety requirements, and `arrival::next_step()` has not sent it here.
+        unsafe { Departing::find(smp) }
+    } else {
+        None
+    };
+    let origin = departing
+        .as_ref()
+        .map_or(Origin::UNKNOWN, Departing::origin);
+    // What the device has is checked by its driver too; without the device, the path is trusted.
+    let ports = origin.device.map_or(u8::MAX - 1, |device| device.phys_ports());
+    // SAFETY: By the safety requirements, the caller's alone.
+    let bytes = unsafe { &mut *smp };
+    let decision = dr::send(&DrSmp::from_ib(bytes), arrival::node(is_switch, ports), egress);
+    let hop = Hop {
+        smp: bytes,
+        origin,
+        is_switch,
+        ingress: 0,
+        decision,
+        // ib_mad takes what is past its directed-route part for its own node's.
+        obstacle: matches!(decision.verdict, Verdict::Route(Some(_))).then_some(Obstacle::NotByLid),
+    };
+    trace::send(&hop);
+    dyn_debug!(judge: "send {}\n", hop);
+    hop.settle();
+    if hop.is_discarded() {
+        return true;
+    }
+    smp::apply(bytes, &decision, true);
+    if let (Verdict::Forward { egress: port }, Some(departing), 0) =
+        (decision.verdict, departing, egress)
+    {
+        departing.set_egress(port);
+    }
+    false
+}

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Sending on QP0 past ib_mad, with work requests of our own.
+//!
+//! `ib_post_send_mad()` would take an SMP that has its directed-route part behind it for its own
+//! node's, and hand it to a local agent. It also allocates twice and takes several locks an SMP.
+//! Here an SMP is copied into a slot that was mapped once, and posted.
+//!
+//! ib_mad believes that the whole send queue is its own. [`Share`] takes our slots off its account.
+
+use super::smp::Smp;
+use crate::{
+    bindings,
+    rdma::agent::{
+        Agent,
+        Ah, //
+    },
+};
+use core::{
+    cell::UnsafeCell,
+    mem::size_of, //
+};
+use kernel::{
+    alloc::KVec,
+    container_of,
+    error::to_result,
+    new_spinlock,
+    prelude::*,
+    sync::{
+        atomic::{
+            ordering,
+            Atomic, //
+        },
+        SpinLock, //
+    },
+    time::{
+        delay::fsleep,
+        Delta, //
+    },
+    types::Opaque, //
+};
+
+/// Slots a port: what may be in the send queue at once.
+const SLOTS: usize = 16;
+
+/// The permissive LID.
+const PERMISSIVE: u32 = 0xffff;
+
+/// SMPs that wait for a slot; more are dropped, as a full buffer of VL15 drops.
+const BACKLOG: usize = 256;
+
+/// An SMP that is to be sent.
+pub(super) struct Packet {
+    pub(super) smp: Smp,
+    /// The external port by which a switch sends a directed-route SMP.
+    pub(super) egress: u8,
+    /// Where a LID-routed part begins; none within the directed-route part.
+    pub(super) ah: Option<Ah>,
+}
+
+/// A work request of ours and the SMP that it sends.
+///
+/// # Invariants
+///
+/// Whoever has cleared the slot's bit in [`Queue::free`] owns its cells, until the bit is set again.
+struct Slot {
+    cqe: Opaque<bindings::ib_cqe>,
+    packet: UnsafeCell<Smp>,
+    ah: UnsafeCell<Option<Ah>>,
+    dma: u64,
+    index: u32,
+    queue: *const Queue,
+}
+
+/// The slots of one port.
+#[pin_data(PinnedDrop)]
+pub(super) struct Queue {
+    agent: Agent,
+    /// To the other end of whichever link: permissive.
+    permissive: Ah,
+    /// One bit a slot that is free.
+    free: Atomic<u32>,
+    slots: UnsafeCell<KVec<Slot>>,
+    waiting: Atomic<u32>,
+    #[pin]
+    backlog: SpinLock<KVec<KBox<Packet>>>,
+    share: Share,
+}
+
+// SAFETY: Slots are owned through `free`; they are filled before the queue is shared.
+unsafe impl Send for Queue {}
+// SAFETY: As above.
+unsafe impl Sync for Queue {}
+
+impl Queue {
+    /// Makes the slots of the port whose QP0 agent is given.
+    pub(super) fn new(agent: Agent) -> Result<Pin<KBox<Self>>> {
+        let permissive = agent.address(PERMISSIVE)?;
+        let share = Share::take(agent.qp(), SLOTS as c_int)?;
+        let slots = KVec::with_capacity(SLOTS, GFP_KERNEL)?;
+        let backlog = KVec::with_capacity(BACKLOG, GFP_KERNEL)?;
+        let queue = KBox::pin_init(
+            pin_init!(Self {
+                agent,
+                permissive,
+                free: Atomic::new(0),
+                slots: UnsafeCell::new(slots),
+                waiting: Atomic::new(0),
+                backlog <- new_spinlock!(backlog),
+                share,
+            }),
+            GFP_KERNEL,
+        )?;
+        queue.as_ref().get_ref().fill()?;
+        Ok(queue)
+    }
+
+    /// Makes and maps the slots. Called once, before the queue is shared.
+    fn fill(&self) -> Result {
+        // SAFETY: Not shared yet.
+        let slots = unsafe { &mut *self.slots.get() };
+        for index in 0..SLOTS as u32 {
+            slots.push(
+                Slot {
+                    cqe: Opaque::new(bindings::ib_cqe { done: Some(done) }),
+                    packet: UnsafeCell::new([0; size_of::<Smp>()]),
+                    ah: UnsafeCell::new(None),
+                    dma: 0,
+                    index,
+                    queue: self,
+                },
+                GFP_KERNEL,
+            )?;
+        }
+        for slot in slots.iter_mut() {
+            // SAFETY: The slots have their final place, and live until they are unmapped.
+            unsafe {
+                let device = self.device();
+                slot.dma =
+                    bindings::ib_smi_dma_map(device, slot.packet.get().cast(), size_of::<Smp>());
+                to_result(bindings::ib_smi_dma_mapping_error(device, slot.dma))?;
+            }
+            // The slot's bit says too that it is mapped.
+            self.free.add(1u32 << slot.index, ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn device(&self) -> *mut bindings::ib_device {
+        // SAFETY: The agent keeps its queue pair.
+        unsafe { (*self.agent.qp()).device }
+    }
+
+    fn slots(&self) -> &KVec<Slot> {
+        // SAFETY: Not changed since `fill()`.
+        unsafe { &*self.slots.get() }
+    }
+
+    /// Returns an address handle to the LID `lid`. May sleep.
+    pub(super) fn address(&self, lid: u32) -> Result<Ah> {
+        self.agent.address(lid)
+    }
+
+    /// Sends an SMP now, or when a slot gets free. May sleep.
+    ///
+    /// `EBUSY` means that too many wait already.
+    #[inline]
+    pub(super) fn send(&self, packet: Packet) -> Result {
+        match self.claim() {
+            Some(slot) => self.post(slot, packet),
+            None => self.wait(packet),
+        }
+    }
+
+    /// Takes a free slot.
+    #[inline]
+    fn claim(&self) -> Option<&Slot> {
+        let mut free = self.free.load(ordering::Relaxed);
+        while free != 0 {
+            match self
+                .free
+                .cmpxchg(free, free & (free - 1), ordering::Acquire)
+            {
+                Ok(_) => return self.slots().get(free.trailing_zeros() as usize),
+                Err(now) => free = now,
+            }
+        }
+        None
+    }
+
+    /// Gives a slot back.
+    #[inline]
+    fn release(&self, slot: &Slot) {
+        // SAFETY: The caller owns the slot by the type invariants.
+        drop(unsafe { (*slot.ah.get()).take() });
+        self.free.fetch_add(1u32 << slot.index, ordering::Full);
+    }
+
+    /// Posts an SMP through a slot that the caller has claimed.
+    #[inline]
+    fn post(&self, slot: &Slot, packet: Packet) -> Result {
+        let ah = packet.ah.as_ref().unwrap_or(&self.permissive).as_raw();
+        let qp = self.agent.qp();
+        let mut sge = bindings::ib_sge {
+            addr: slot.dma,
+            length: size_of::<Smp>() as u32,
+            // SAFETY: The queue pair keeps its protection domain.
+            lkey: unsafe { (*(*qp).pd).local_dma_lkey },
+        };
+        let mut wr = bindings::ib_ud_wr {
+            ah,
+            remote_qpn: 0,
+            remote_qkey: bindings::IB_QP_SET_QKEY,
+            port_num: packet.egress.into(),
+            ..Default::default()
+        };
+        // SAFETY: A union of this pointer and an integer of the same size.
+        unsafe { *wr.wr.__bindgen_anon_1.wr_cqe.as_mut() = slot.cqe.get() };
+        wr.wr.sg_list = &mut sge;
+        wr.wr.num_sge = 1;
+        wr.wr.opcode = bindings::ib_wr_opcode_IB_WR_SEND;
+        wr.wr.send_flags = bindings::ib_send_flags_IB_SEND_SIGNALED as c_int;
+        let mut bad = core::ptr::null();
+        // SAFETY: The caller owns the slot by the type invariants.
+        unsafe {
+            *slot.packet.get() = packet.smp;
+            *slot.ah.get() = packet.ah;
+        }
+        // SAFETY: Mapped by `fill()`.
+        unsafe { bindings::ib_smi_dma_sync(self.device(), slot.dma, size_of::<Smp>()) };
+        // SAFETY: All of it lives until `done()`, but for the request, which the driver copies. The
+        // RDMA core checks at registration that a device which makes queue pairs has `post_send`.
+        let posted = unsafe {
+            match (*self.device()).ops.post_send {
+                Some(post_send) => to_result(post_send(qp, &wr.wr, &mut bad)),
+                None => Err(EOPNOTSUPP),
+            }
+        };
+        if posted.is_err() {
+            self.release(slot);
+        }
+        posted
+    }
+
+    /// Lets an SMP wait for a slot.
+    #[cold]
+    fn wait(&self, packet: Packet) -> Result {
+        let packet = KBox::new(packet, GFP_KERNEL)?;
+        {
+            let mut backlog = self.backlog.lock();
+            if backlog.len() >= BACKLOG {
+                return Err(EBUSY);
+            }
+            backlog.push(packet, GFP_ATOMIC)?;
+            self.waiting.fetch_add(1u32, ordering::Full);
+        }
+        // A slot may have got free before the SMP could be seen waiting.
+        self.drain();
+        Ok(())
+    }
+
+    /// Posts what waits, as far as there are slots.
+    fn drain(&self) {
+        while self.waiting.load(ordering::Acquire) != 0 {
+            let Some(slot) = self.claim() else { return };
+            let next = {
+                let mut backlog = self.backlog.lock();
+                let next = backlog.remove(0).ok();
+                if next.is_some() {
+                    self.waiting.fetch_sub(1u32, ordering::Full);
+                }
+                next
+            };
+            match next {
+                // An SMP that the device refuses is lost, as on a wire.
+                Some(packet) => {
+                    if self.post(slot, KBox::into_inner(packet)).is_err() {
+                        super::counters::discarded(super::hop::Obstacle::PostFailed as u8);
+                    }
+                }
+                None => self.release(slot),
+            }
+        }
+    }
+
+    /// Brings the queue pair back to work after one of our work requests has failed.
+    ///
+    /// The device has flushed the requests behind it and stopped sending. ib_mad mends that after a
+    /// failure of its own requests only.
+    #[cold]
+    fn mend(&self, status: bindings::ib_wc_status) {
+        if status == bindings::ib_wc_status_IB_WC_WR_FLUSH_ERR {
+            return;
+        }
+        let Ok(mut attr) = KBox::new(bindings::ib_qp_attr::default(), GFP_KERNEL) else {
+            return;
+        };
+        attr.qp_state = bindings::ib_qp_state_IB_QPS_RTS;
+        attr.cur_qp_state = bindings::ib_qp_state_IB_QPS_SQE;
+        let mask = bindings::ib_qp_attr_mask_IB_QP_STATE | bindings::ib_qp_attr_mask_IB_QP_CUR_STATE;
+        // SAFETY: The agent keeps its queue pair; completions are handled where one may sleep.
+        let mended =
+            unsafe { bindings::ib_modify_qp(self.agent.qp(), &mut *attr, mask as c_int) };
+        if mended != 0 {
+            pr_err!("QP0 could not be brought back to work (error {mended})\n");
+        }
+    }
+
+    /// Waits until no slot is in use and [`done`] runs no more.
+    fn quiesce(&self) {
+        let mapped = self.slots().iter().filter(|slot| slot.dma != 0).count() as u32;
+        while self.free.load(ordering::Acquire).count_ones() < mapped {
+            fsleep(Delta::from_millis(1));
+        }
+        // The bit is set before `done()` returns.
+        // SAFETY: The agent keeps its queue pair, which keeps its completion queue, whose completions
+        // ib_mad has handled by a work item.
+        unsafe {
+            let cq = (*self.agent.qp()).send_cq;
+            bindings::flush_work((&raw mut (*cq).__bindgen_anon_1.work).cast());
+        }
+    }
+}
+
+#[pinned_drop]
+impl PinnedDrop for Queue {
+    /// Nobody sends any more. The fields go after this, the agent first: by then it is not needed.
+    fn drop(self: Pin<&mut Self>) {
+        self.quiesce();
+        self.share.give_back(self.agent.qp());
+        for slot in self.slots().iter() {
+            if self.free.load(ordering::Relaxed) & (1 << slot.index) != 0 {
+                // SAFETY: Mapped by `fill()`, and not in use.
+                unsafe { bindings::ib_smi_dma_unmap(self.device(), slot.dma, size_of::<Smp>()) };
+            }
+        }
+    }
+}
+
+/// A work request of ours is complete.
+///
+/// # Safety
+///
+/// Only the RDMA core may call it, with the completion of a [`Slot`].
+unsafe extern "C" fn done(_cq: *mut bindings::ib_cq, wc: *mut bindings::ib_wc) {
+    // SAFETY: By the safety requirements.
+    let (cqe, status) = unsafe { (*(*wc).__bindgen_anon_1.wr_cqe.as_ref(), (*wc).status) };
+    // SAFETY: By the safety requirements, the entry is a slot's; slots and queue outlive their use.
+    let slot = unsafe { &*container_of!(Opaque::cast_from(cqe), Slot, cqe) };
+    // SAFETY: As above.
+    let queue = unsafe { &*slot.queue };
+    if status != bindings::ib_wc_status_IB_WC_SUCCESS {
+        queue.mend(status);
+    }
+    queue.release(slot);
+    queue.drain();
+}
+
+/// Our part of a send queue, taken off what ib_mad believes it has.
+struct Share(c_int);
+
+impl Share {
+    /// Tries before giving up, one a millisecond.
+    const TRIES: usize = 1000;
+
+    /// Takes `slots` off the account of QP0's send queue.
+    fn take(qp: *mut bindings::ib_qp, slots: c_int) -> Result<Self> {
+        for _ in 0..Self::TRIES {
+            // ib_mad counts what it has posted, and moves on what waits when the count falls to the
+            // limit: it must not be above it with nothing waiting.
+            let taken = with_send_queue(qp, |queue, _idle| {
+                let left = queue.max_active - slots;
+                if left < slots {
+                    return Err(ENOSPC);
+                }
+                if queue.count > left {
+                    return Ok(false);
+                }
+                queue.max_active = left;
+                Ok(true)
+            })?;
+            if taken {
+                return Ok(Self(slots));
+            }
+            fsleep(Delta::from_millis(1));
+        }
+        Err(EBUSY)
+    }
+
+    /// Gives back what was taken.
+    fn give_back(&self, qp: *mut bindings::ib_qp) {
+        // What waits would not be moved on if the limit rose above the count.
+        while !with_send_queue(qp, |queue, idle| {
+            if idle {
+                queue.max_active += self.0;
+            }
+            idle
+        }) {
+            fsleep(Delta::from_millis(1));
+        }
+    }
+}
+
+/// Calls `f` with ib_mad's account of QP0's send queue, locked, and whether nothing waits for it.
+fn with_send_queue<R>(
+    qp: *mut bindings::ib_qp,
+    f: impl FnOnce(&mut bindings::ib_mad_queue, bool) -> R,
+) -> R {
+    // SAFETY: The queue pair is one that ib_mad made: its context is this.
+    let info = unsafe { (*qp).qp_context }.cast::<bindings::ib_mad_qp_info>();
+    // SAFETY: As above.
+    let lock = unsafe { &raw mut (*info).send_queue.lock };
+    // SAFETY: ib_mad initialised the lock.
+    let flags = unsafe { bindings::ib_smi_lock_irqsave(lock) };
+    // SAFETY: The lock is held, which guards both.
+    let result = unsafe {
+        let waiting = &raw mut (*info).overflow_list;
+        let idle = (*waiting).next == waiting;
+        f(&mut (*info).send_queue, idle)
+    };
+    // SAFETY: Locked above.
+    unsafe { bindings::ib_smi_unlock_irqrestore(lock, flags) };
+    result
+}

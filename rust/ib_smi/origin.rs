@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Which device and port an SMP concerns.
+//!
+//! Four of the functions that are replaced get nothing but the SMP. Around its buffer lies a private
+//! structure of ib_mad's, which knows. The layout is that of the very kernel that is built against,
+//! and what is found is checked before it is believed.
+//!
+//! C header: [`drivers/infiniband/core/mad_priv.h`](srctree/drivers/infiniband/core/mad_priv.h)
+
+use super::smp::Smp;
+use crate::{
+    bindings,
+    rdma::device::Device, //
+};
+use core::mem::offset_of;
+
+/// The node, and the port of its MAD agent: 0 on a switch.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin<'a> {
+    /// The device, if it is known.
+    pub(crate) device: Option<&'a Device>,
+    /// The port of the device's MAD agent; 0 if the device is not known.
+    pub(crate) port: u32,
+}
+
+impl Origin<'_> {
+    /// The origin of an SMP of which nothing is known.
+    pub(crate) const UNKNOWN: Self = Self {
+        device: None,
+        port: 0,
+    };
+
+    /// The origin of an SMP that ib_mad has received.
+    ///
+    /// # Safety
+    ///
+    /// `smp` must be what `handle_ib_smi()` hands to `smi_handle_dr_smp_recv()`: the `mad` of a
+    /// `struct ib_mad_private`, which is valid for `'a`.
+    #[inline]
+    pub(crate) unsafe fn received<'a>(smp: *const Smp) -> Origin<'a> {
+        let offset = offset_of!(bindings::ib_mad_private, mad);
+        // SAFETY: By the safety requirements, `smp` is that far into the structure.
+        let private = unsafe { smp.byte_sub(offset) }.cast::<bindings::ib_mad_private>();
+        // SAFETY: By the safety requirements. The structure is packed, hence the unaligned read.
+        let mad = unsafe { (&raw const (*private).header.recv_wc.recv_buf.__bindgen_anon_1.mad).read_unaligned() };
+        // SAFETY: As above.
+        let qp = unsafe { (&raw const (*private).header.wc.qp).read_unaligned() };
+        if mad.cast_const().cast() != smp || qp.is_null() {
+            return Origin::UNKNOWN;
+        }
+        // SAFETY: The completion's queue pair is one that ib_mad made: its context is this.
+        unsafe {
+            let info = (*qp).qp_context.cast::<bindings::ib_mad_qp_info>();
+            let port = (*info).port_priv;
+            Origin {
+                device: Some(Device::from_raw((*port).device)),
+                port: (*port).port_num as u32,
+            }
+        }
+    }
+}
+
+/// An SMP that ib_mad is about to send, in its private structure.
+///
+/// # Invariants
+///
+/// The pointer is a `struct ib_mad_send_wr_private` whose buffer is being sent by the caller.
+pub(crate) struct Departing(*mut bindings::ib_mad_send_wr_private);
+
+impl Departing {
+    /// Finds the structure behind an SMP that is being sent.
+    ///
+    /// # Safety
+    ///
+    /// `smp` must be what `handle_outgoing_dr_smp()` hands to `smi_handle_dr_smp_send()`: the `mad` of
+    /// a buffer that `ib_create_send_mad()` made.
+    #[inline]
+    pub(crate) unsafe fn find(smp: *mut Smp) -> Option<Self> {
+        // `ib_create_send_mad()` puts the structure behind 256 bytes, or behind 2048 if it finds the
+        // base version of OPA in the SMP. That one is left alone: a sender could have changed it.
+        // SAFETY: By the safety requirements.
+        let base_version = unsafe { (*smp)[0] };
+        if u32::from(base_version) != bindings::IB_MGMT_BASE_VERSION {
+            return None;
+        }
+        // SAFETY: At least 256 bytes and the structure were allocated.
+        let private = unsafe { smp.add(1) }.cast::<bindings::ib_mad_send_wr_private>();
+        // SAFETY: In bounds, as above.
+        let mad = unsafe { (&raw const (*private).send_buf.mad).read_unaligned() };
+        // INVARIANT: The structure points back to the SMP.
+        (mad.cast() == smp).then_some(Self(private))
+    }
+
+    /// The agent's device and port.
+    pub(crate) fn origin<'a>(&self) -> Origin<'a> {
+        // SAFETY: By the type invariants; the sender holds its agent, which holds the device.
+        unsafe {
+            let agent = (*self.0).send_buf.mad_agent;
+            Origin {
+                device: Some(Device::from_raw((*agent).device)),
+                port: (*agent).port_num.into(),
+            }
+        }
+    }
+
+    /// Sets the external port by which a switch sends the SMP.
+    pub(crate) fn set_egress(&self, port: u8) {
+        // SAFETY: By the type invariants; not posted yet, hence the caller's alone.
+        unsafe { (*self.0).send_wr.port_num = port.into() };
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the module keeps of each device's ports to send with.
+
+use super::direct::Queue;
+use crate::rdma::{
+    agent::{
+        Agent,
+        SpecialQp, //
+    },
+    client::{
+        Client,
+        Registered,
+        Registration, //
+    },
+    device::Device, //
+};
+use kernel::{
+    alloc::KVec,
+    prelude::*, //
+};
+
+/// A port of the MAD layer's: one of a CA's, or port 0 of a switch.
+pub(super) struct Port {
+    number: u32,
+    /// To send directed-route SMPs with.
+    pub(super) direct: Option<Pin<KBox<Queue>>>,
+    /// To answer LID-routed SMPs with, through ib_mad.
+    pub(super) smi: Option<Agent>,
+    /// To answer GMPs with, through ib_mad.
+    pub(super) gsi: Option<Agent>,
+}
+
+impl Port {
+    fn open(device: &Device, number: u32) -> Result<Self> {
+        let smi = device.has_smi(number);
+        let agent = |has: bool, qp| has.then(|| Agent::register(device, number, qp)).transpose();
+        Ok(Self {
+            number,
+            smi: agent(smi, SpecialQp::Smi)?,
+            gsi: agent(device.has_gsi(number), SpecialQp::Gsi)?,
+            direct: agent(smi, SpecialQp::Smi)?.map(Queue::new).transpose()?,
+        })
+    }
+}
+
+/// The ports of a device.
+pub(crate) struct Ports(KVec<Port>);
+
+static REGISTRATION: Registration<Ports> = Registration::new();
+
+impl Ports {
+    /// Returns the port of that number: on a switch, port 0.
+    pub(super) fn get(&self, number: u32) -> Option<&Port> {
+        self.0.iter().find(|port| port.number == number)
+    }
+
+    /// Calls `f`, which may sleep, with the ports of the device.
+    #[inline]
+    pub(super) fn of<R>(device: &Device, f: impl FnOnce(&Self) -> R) -> Option<R> {
+        REGISTRATION.with(device, f)
+    }
+
+    /// Opens the ports of all devices, those that come later too, until the guard is dropped.
+    pub(crate) fn open_all() -> Result<Registered<Self>> {
+        REGISTRATION.register()
+    }
+}
+
+impl Client for Ports {
+    const NAME: &'static CStr = c"ib_smi";
+
+    fn registration() -> &'static Registration<Self> {
+        &REGISTRATION
+    }
+
+    fn add(device: &'static Device) -> Result<KBox<Self>> {
+        let mut ports = KVec::new();
+        for number in device.mad_ports() {
+            let port = Port::open(device, number).inspect_err(|error| {
+                pr_err!(
+                    "{} port {number}: cannot send, its SMPs go nowhere (error {})\n",
+                    device.name(),
+                    error.to_errno()
+                )
+            })?;
+            ports.push(port, GFP_KERNEL)?;
+        }
+        Ok(KBox::new(Self(ports), GFP_KERNEL)?)
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The bytes of an InfiniBand SMP, and the two places in it that a hop writes.
+//!
+//! C header: [`include/rdma/ib_smi.h`](srctree/include/rdma/ib_smi.h)
+
+use crate::{
+    bindings::ib_smp,
+    dr::Decision, //
+};
+use core::mem::offset_of;
+
+/// The bytes of an SMP, all of them hostile.
+pub(crate) type Smp = [u8; size_of::<ib_smp>()];
+
+/// Writes the decision into the SMP: the Return Path and, if `advance`, the Hop Pointer.
+#[inline]
+pub(crate) fn apply(smp: &mut Smp, decision: &Decision, advance: bool) {
+    if let Some(record) = decision.record {
+        let element = offset_of!(ib_smp, return_path) + usize::from(record.element);
+        if let Some(element) = smp.get_mut(element) {
+            *element = record.port;
+        }
+    }
+    if advance {
+        smp[offset_of!(ib_smp, hop_ptr)] = decision.hop_ptr;
+    }
+}

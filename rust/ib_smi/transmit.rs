@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! An SMP goes on from this node: a switch passes it on, or the node's SMA answers.
+//!
+//! In the place of `agent_send_response()`. What is not a directed-route SMP (LID-routed SMPs, GMPs,
+//! SMPs of Omni-Path) is answered through ib_mad as before, but for the address handle: it belongs to
+//! the agent's own port, which on a switch is port 0.
+
+use super::{
+    arrival,
+    direct::Packet,
+    hop::{
+        Hop,
+        Obstacle, //
+    },
+    livepatch,
+    origin::Origin,
+    ports::{
+        Port,
+        Ports, //
+    },
+    smp::{
+        self,
+        Smp, //
+    },
+    trace, //
+};
+use crate::{
+    bindings,
+    dr::{
+        self,
+        DrSmp,
+        Verdict, //
+    },
+    dyn_debug,
+    rdma::device::Device, //
+};
+use kernel::prelude::*;
+
+/// A MAD that ib_mad hands over to be sent, and the one that it has received.
+pub(crate) struct Outgoing<'a> {
+    /// The MAD to send.
+    pub(crate) mad: &'a [u8],
+    /// Whether it is the received one itself, to be passed on; otherwise it is an answer.
+    pub(crate) transit: bool,
+    /// Of the received one.
+    pub(crate) wc: *const bindings::ib_wc,
+    /// Of the received one.
+    pub(crate) grh: *const bindings::ib_grh,
+    /// The SLID of the received one.
+    pub(crate) slid: u32,
+    /// The port that the received one came in by.
+    pub(crate) ingress: u8,
+    /// The port that ib_mad means it to leave by.
+    pub(crate) egress: u32,
+    /// Whether it came in on QP0.
+    pub(crate) smi: bool,
+    /// Whether the port speaks the MADs of Omni-Path.
+    pub(crate) opa: bool,
+}
+
+/// Sends a MAD. Failures are counted and told, since ib_mad does not ask.
+///
+/// # Safety
+///
+/// The pointers in `outgoing` must be valid.
+pub(crate) unsafe fn send(device: &Device, outgoing: &Outgoing<'_>) {
+    let agent_port = if device.is_switch() {
+        0
+    } else {
+        outgoing.egress
+    };
+    let sent = Ports::of(device, |ports| {
+        let port = ports.get(agent_port);
+        match outgoing.directed_route_smp() {
+            Some(smp) => {
+                pass(device, agent_port, port, outgoing, smp);
+                Ok(())
+            }
+            // SAFETY: By the safety requirements.
+            None => unsafe { answer_by_lid(device, port, outgoing) },
+        }
+    });
+    match (sent, outgoing.directed_route_smp()) {
+        (Some(Ok(())), _) => (),
+        (Some(Err(error)), _) => {
+            super::counters::discarded(Obstacle::PostFailed as u8);
+            dyn_debug!(send: "an answer by LID was lost, error {}\n", error.to_errno());
+        }
+        (None, Some(smp)) => pass(device, agent_port, None, outgoing, smp),
+        (None, None) => super::counters::discarded(Obstacle::NoAgent as u8),
+    }
+}
+
+impl Outgoing<'_> {
+    /// Returns the MAD if it is a directed-route SMP of InfiniBand.
+    #[inline]
+    fn directed_route_smp(&self) -> Option<&Smp> {
+        let smp: &Smp = self.mad.first_chunk()?;
+        let class = u32::from(smp[1]) == bindings::IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE;
+        let omni_path = self.opa && u32::from(smp[2]) == bindings::OPA_SM_CLASS_VERSION;
+        (self.smi && class && !omni_path).then_some(smp)
+    }
+}
+
+/// Sends a directed-route SMP by the rules.
+fn pass(device: &Device, agent_port: u32, port: Option<&Port>, outgoing: &Outgoing<'_>, smp: &Smp) {
+    let is_switch = device.is_switch();
+    let node = arrival::node(is_switch, device.phys_ports());
+    let route = DrSmp::from_ib(smp);
+    let decision = if outgoing.transit {
+        dr::receive(&route, node, outgoing.ingress)
+    } else {
+        dr::reply(&route, node)
+    };
+    let mut hop = Hop {
+        smp,
+        origin: Origin {
+            device: Some(device),
+            port: agent_port,
+        },
+        is_switch,
+        ingress: outgoing.ingress,
+        decision,
+        obstacle: None,
+    };
+    if outgoing.transit && !livepatch::settled() && old_could_have_judged(&hop) {
+        hop.obstacle = Some(Obstacle::InTransition);
+    }
+    if !hop.is_discarded() {
+        hop.obstacle = post(port, outgoing, &hop).err();
+    }
+    if outgoing.transit {
+        trace::forward(&hop);
+        dyn_debug!(pass: "forward {}\n", hop);
+    } else {
+        trace::reply(&hop);
+        dyn_debug!(pass: "reply {}\n", hop);
+    }
+    hop.settle();
+}
+
+/// Returns whether ib_core's own function may have judged the SMP on arrival, and judged it wrongly:
+/// it takes what starts on the way back for one hop further if it finds the ingress port in the path.
+fn old_could_have_judged(hop: &Hop<'_>) -> bool {
+    let route = DrSmp::from_ib(hop.smp);
+    let recorded = route.return_path.get(usize::from(route.hop_cnt)).copied();
+    arrival::needs_all_functions(hop.smp, &hop.decision)
+        || (route.direction == dr::Direction::Returning
+            && route.hop_ptr == route.hop_cnt
+            && recorded == Some(hop.ingress))
+}
+
+/// Posts an SMP as the rules want it to leave.
+fn post(port: Option<&Port>, outgoing: &Outgoing<'_>, hop: &Hop<'_>) -> Result<(), Obstacle> {
+    let queue = port
+        .and_then(|port| port.direct.as_ref())
+        .ok_or(Obstacle::NoAgent)?;
+    let (egress, ah) = match hop.decision.verdict {
+        Verdict::Forward { egress } => (egress, None),
+        Verdict::Route(lid) => {
+            // An answer whose first part is LID-routed goes to where the request came from.
+            let lid = lid.unwrap_or(outgoing.slid);
+            let ah = queue.address(lid).map_err(|_| Obstacle::NoMemory)?;
+            (outgoing.ingress, Some(ah))
+        }
+        // A switch that is asked to pass on what is its own; the rules leave nothing else.
+        Verdict::Local | Verdict::Discard(_) => return Err(Obstacle::InTransition),
+    };
+    let mut packet = Packet {
+        smp: *hop.smp,
+        egress,
+        ah,
+    };
+    smp::apply(&mut packet.smp, &hop.decision, true);
+    queue.send(packet).map_err(|error| match error {
+        EBUSY => Obstacle::QueueFull,
+        ENOMEM => Obstacle::NoMemory,
+        _ => Obstacle::PostFailed,
+    })
+}
+
+/// Answers anything else, through ib_mad.
+///
+/// # Safety
+///
+/// The pointers in `outgoing` must be valid.
+unsafe fn answer_by_lid(device: &Device, port: Option<&Port>, outgoing: &Outgoing<'_>) -> Result {
+    let port = port.ok_or(ENODEV)?;
+    let agent = if outgoing.smi { &port.smi } else { &port.gsi };
+    let agent = agent.as_ref().ok_or(ENODEV)?;
+    let egress = device.is_switch().then_some(outgoing.egress);
+    // SAFETY: By the safety requirements.
+    unsafe { agent.answer(outgoing.mad, outgoing.wc, outgoing.grh, egress) }
+}

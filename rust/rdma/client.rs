@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A client of the RDMA core: told of each device that comes and goes.
+//!
+//! C headers: [`include/rdma/ib_verbs.h`](srctree/include/rdma/ib_verbs.h),
+//! [`include/linux/srcu.h`](srctree/include/linux/srcu.h)
+
+use super::device::Device;
+use crate::bindings;
+use core::marker::PhantomData;
+use kernel::{
+    error::to_result,
+    prelude::*,
+    static_lock_class,
+    str::as_char_ptr_in_const_context,
+    types::{
+        ForeignOwnable,
+        Opaque, //
+    }, //
+};
+
+/// What a client keeps of a device.
+pub(crate) trait Client: Sized + Send + Sync + 'static {
+    /// The client's name, for the RDMA core.
+    const NAME: &'static CStr;
+
+    /// The one registration of this client.
+    fn registration() -> &'static Registration<Self>;
+
+    /// A device came: returns what is kept of it, which is dropped when the device goes.
+    ///
+    /// The drop may sleep. When it is over, nothing of the client may use the device.
+    fn add(device: &'static Device) -> Result<KBox<Self>>;
+}
+
+/// The registration of a client.
+///
+/// # Invariants
+///
+/// `srcu` is initialised from [`Registration::register`] until [`Registered`] is dropped.
+pub(crate) struct Registration<T: Client> {
+    client: Opaque<bindings::ib_client>,
+    /// Keeps what the client has of a device while somebody looks at it.
+    srcu: Opaque<bindings::srcu_struct>,
+    _data: PhantomData<fn() -> T>,
+}
+
+// SAFETY: The RDMA core and SRCU lock what they change, and the rest is constant.
+unsafe impl<T: Client> Sync for Registration<T> {}
+
+impl<T: Client> Registration<T> {
+    /// Describes the client; registers nothing.
+    pub(crate) const fn new() -> Self {
+        // SAFETY: A `struct ib_client` is valid when zeroed.
+        let zeroed: bindings::ib_client = unsafe { core::mem::zeroed() };
+        Self {
+            client: Opaque::new(bindings::ib_client {
+                name: as_char_ptr_in_const_context(T::NAME),
+                add: Some(add::<T>),
+                remove: Some(remove::<T>),
+                ..zeroed
+            }),
+            srcu: Opaque::uninit(),
+            _data: PhantomData,
+        }
+    }
+
+    /// Registers the client, which adds all devices there are; undone when the guard is dropped.
+    ///
+    /// To be called once.
+    pub(crate) fn register(&'static self) -> Result<Registered<T>> {
+        // SAFETY: The structure is static, and nobody uses it yet.
+        to_result(unsafe {
+            bindings::init_srcu_struct_with_key(
+                self.srcu.get(),
+                T::NAME.as_char_ptr(),
+                static_lock_class!().as_ptr(),
+            )
+        })?;
+        // INVARIANT: `srcu` is initialised; the guard cleans up, also if the registration fails.
+        let mut guard = Registered {
+            registration: self,
+            registered: false,
+        };
+        // SAFETY: The client is static and complete.
+        to_result(unsafe { bindings::ib_register_client(self.client.get()) })?;
+        guard.registered = true;
+        Ok(guard)
+    }
+
+    /// Calls `f`, which may sleep, with what the client keeps of the device.
+    ///
+    /// Returns `None` for a device that the client has not added, or that goes. The client must be
+    /// registered.
+    #[inline]
+    pub(crate) fn with<R>(&self, device: &Device, f: impl FnOnce(&T) -> R) -> Option<R> {
+        let _guard = Reader::new(&self.srcu);
+        // SAFETY: The device is registered by its type invariants, and `client_id` is set before any
+        // device is added. (This is `ib_get_client_data()`, which C inlines.)
+        let data = unsafe {
+            bindings::xa_load(
+                &raw mut (*device.as_raw()).client_data,
+                (*self.client.get()).client_id as usize,
+            )
+        };
+        if data.is_null() {
+            return None;
+        }
+        // SAFETY: Only `add()` sets the client's data, which `remove()` drops not before all readers
+        // that can have seen it are gone.
+        Some(f(unsafe { KBox::<T>::borrow(data) }))
+    }
+}
+
+/// A registered client.
+pub(crate) struct Registered<T: Client> {
+    registration: &'static Registration<T>,
+    registered: bool,
+}
+
+impl<T: Client> Drop for Registered<T> {
+    fn drop(&mut self) {
+        if self.registered {
+            // SAFETY: It is registered. Removes all devices before it returns.
+            unsafe { bindings::ib_unregister_client(self.registration.client.get()) };
+        }
+        // SAFETY: Initialised by `register()`, and all readers were gone when the devices were.
+        unsafe { bindings::cleanup_srcu_struct(self.registration.srcu.get()) };
+    }
+}
+
+/// A reader, who may sleep, of what clients keep.
+struct Reader<'a> {
+    srcu: &'a Opaque<bindings::srcu_struct>,
+    index: c_int,
+}
+
+impl<'a> Reader<'a> {
+    #[inline]
+    fn new(srcu: &'a Opaque<bindings::srcu_struct>) -> Self {
+        Self {
+            srcu,
+            // SAFETY: Initialised while the client is registered.
+            index: unsafe { bindings::srcu_read_lock(srcu.get()) },
+        }
+    }
+}
+
+impl Drop for Reader<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: Locked by `new()`.
+        unsafe { bindings::srcu_read_unlock(self.srcu.get(), self.index) };
+    }
+}
+
+/// # Safety
+///
+/// Only the RDMA core may call it, with a device being registered.
+unsafe extern "C" fn add<T: Client>(device: *mut bindings::ib_device) -> c_int {
+    // SAFETY: The device stays registered until `remove()` has returned.
+    let wrapped = unsafe { Device::from_raw(device) };
+    match T::add(wrapped) {
+        Ok(data) => {
+            let client = T::registration().client.get();
+            // SAFETY: The RDMA core has made room for this client's data.
+            unsafe { bindings::ib_set_client_data(device, client, data.into_foreign()) };
+            0
+        }
+        Err(error) => error.to_errno(),
+    }
+}
+
+/// # Safety
+///
+/// Only the RDMA core may call it, with a device that was added and the data that was set.
+unsafe extern "C" fn remove<T: Client>(device: *mut bindings::ib_device, data: *mut c_void) {
+    if data.is_null() {
+        return;
+    }
+    let registration = T::registration();
+    // SAFETY: The device is still registered, and has this client's data.
+    unsafe {
+        bindings::ib_set_client_data(device, registration.client.get(), core::ptr::null_mut())
+    };
+    // SAFETY: Initialised while the client is registered.
+    unsafe { bindings::synchronize_srcu(registration.srcu.get()) };
+    // SAFETY: `add()` made `data` of a box, and nobody looks at it any more.
+    drop(unsafe { KBox::<T>::from_foreign(data) });
+}

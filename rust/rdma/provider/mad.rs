@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `process_mad`: the driver's first look at a datagram.
+//!
+//! C header: [`include/rdma/ib_mad.h`](srctree/include/rdma/ib_mad.h)
+
+use super::{
+    device,
+    Provider, //
+};
+use crate::bindings;
+use kernel::ffi::c_int;
+
+/// Size of a management datagram.
+pub(crate) const MAD_SIZE: usize = 256;
+
+/// Where a datagram came from. Missing when the kernel itself asks.
+#[derive(Clone, Copy)]
+pub(crate) struct MadOrigin {
+    /// The port that it came in by: on a switch, an external one.
+    pub(crate) port: u32,
+    /// The sender's LID.
+    pub(crate) slid: u32,
+    /// The sender's queue pair number.
+    pub(crate) src_qp: u32,
+}
+
+/// What becomes of a datagram.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MadResult {
+    /// Not the driver's business: agents get it.
+    Pass,
+    /// Answered.
+    Reply,
+    /// Dealt with, no answer.
+    Consumed,
+}
+
+impl MadResult {
+    /// The number that the core has for it.
+    fn to_c(self) -> c_int {
+        let flags = match self {
+            MadResult::Pass => bindings::ib_mad_result_IB_MAD_RESULT_SUCCESS,
+            MadResult::Reply => {
+                bindings::ib_mad_result_IB_MAD_RESULT_SUCCESS
+                    | bindings::ib_mad_result_IB_MAD_RESULT_REPLY
+            }
+            MadResult::Consumed => {
+                bindings::ib_mad_result_IB_MAD_RESULT_SUCCESS
+                    | bindings::ib_mad_result_IB_MAD_RESULT_CONSUMED
+            }
+        };
+        // CAST: Flags below 8.
+        flags as c_int
+    }
+}
+
+/// `process_mad`.
+pub(super) unsafe extern "C" fn process<P: Provider>(
+    device: *mut bindings::ib_device,
+    _flags: c_int,
+    port: u32,
+    wc: *const bindings::ib_wc,
+    _grh: *const bindings::ib_grh,
+    request: *const bindings::ib_mad,
+    reply: *mut bindings::ib_mad,
+    reply_size: *mut usize,
+    _pkey_index: *mut u16,
+) -> c_int {
+    // SAFETY: The core passes a registered device of ours.
+    let data = unsafe { device::data::<P>(device) };
+    // SAFETY: The core passes null or a valid completion.
+    let origin = unsafe { wc.as_ref() }.map(|wc| MadOrigin {
+        port: wc.port_num,
+        slid: wc.slid,
+        src_qp: wc.src_qp,
+    });
+    // SAFETY: The core passes initialised buffers of at least the size that the port announced.
+    let request = unsafe { &*request.cast::<[u8; MAD_SIZE]>() };
+    // SAFETY: As above, and nobody else knows this one.
+    let reply = unsafe { &mut *reply.cast::<[u8; MAD_SIZE]>() };
+    let result = data.process_mad(port, origin, request, reply);
+    if result == MadResult::Reply {
+        // SAFETY: The core passes valid memory.
+        unsafe { *reply_size = MAD_SIZE };
+    }
+    result.to_c()
+}

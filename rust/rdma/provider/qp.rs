@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Queue pairs, as the core calls them: QP0 and QP1 of a port.
+//!
+//! C header: [`include/rdma/ib_verbs.h`](srctree/include/rdma/ib_verbs.h)
+
+use super::{
+    anchor::Anchor,
+    cq,
+    device,
+    wr::{
+        RecvWr,
+        SendWr, //
+    },
+    Provider,
+};
+use crate::bindings;
+use core::{
+    mem::MaybeUninit,
+    ptr::{
+        self,
+        NonNull, //
+    },
+};
+use kernel::{
+    error::from_result,
+    ffi::c_int,
+    prelude::*,
+    sync::Arc, //
+};
+
+/// Which of the two special queue pairs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum QpKind {
+    /// QP0, for subnet management.
+    Smi,
+    /// QP1, for general services.
+    Gsi,
+}
+
+impl QpKind {
+    /// The queue pair number.
+    pub(crate) fn number(self) -> u32 {
+        match self {
+            QpKind::Smi => 0,
+            QpKind::Gsi => 1,
+        }
+    }
+
+    /// The type that the core has for it.
+    fn to_c(self) -> bindings::ib_qp_type {
+        match self {
+            QpKind::Smi => bindings::ib_qp_type_IB_QPT_SMI,
+            QpKind::Gsi => bindings::ib_qp_type_IB_QPT_GSI,
+        }
+    }
+
+    /// Reads the type of the core.
+    fn from_c(kind: bindings::ib_qp_type) -> Result<Self> {
+        match kind {
+            bindings::ib_qp_type_IB_QPT_SMI => Ok(QpKind::Smi),
+            bindings::ib_qp_type_IB_QPT_GSI => Ok(QpKind::Gsi),
+            _ => Err(EOPNOTSUPP),
+        }
+    }
+}
+
+/// The state of a queue pair.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum QpState {
+    /// Nothing may be posted.
+    Reset,
+    /// Receives may be posted.
+    Init,
+    /// Receives work.
+    ReadyToReceive,
+    /// All works.
+    ReadyToSend,
+    /// A send failed: sends are flushed.
+    SendError,
+    /// All is flushed.
+    Error,
+}
+
+impl QpState {
+    /// The number that the core has for it.
+    fn to_c(self) -> bindings::ib_qp_state {
+        match self {
+            QpState::Reset => bindings::ib_qp_state_IB_QPS_RESET,
+            QpState::Init => bindings::ib_qp_state_IB_QPS_INIT,
+            QpState::ReadyToReceive => bindings::ib_qp_state_IB_QPS_RTR,
+            QpState::ReadyToSend => bindings::ib_qp_state_IB_QPS_RTS,
+            QpState::SendError => bindings::ib_qp_state_IB_QPS_SQE,
+            QpState::Error => bindings::ib_qp_state_IB_QPS_ERR,
+        }
+    }
+
+    /// Reads the number of the core. Draining (`SQD`) is not supported: sends complete at once.
+    fn from_c(state: bindings::ib_qp_state) -> Result<Self> {
+        match state {
+            bindings::ib_qp_state_IB_QPS_RESET => Ok(QpState::Reset),
+            bindings::ib_qp_state_IB_QPS_INIT => Ok(QpState::Init),
+            bindings::ib_qp_state_IB_QPS_RTR => Ok(QpState::ReadyToReceive),
+            bindings::ib_qp_state_IB_QPS_RTS => Ok(QpState::ReadyToSend),
+            bindings::ib_qp_state_IB_QPS_SQE => Ok(QpState::SendError),
+            bindings::ib_qp_state_IB_QPS_ERR => Ok(QpState::Error),
+            _ => Err(EOPNOTSUPP),
+        }
+    }
+}
+
+/// Sizes of the queues of a queue pair.
+#[derive(Clone, Copy)]
+pub(crate) struct QpCaps {
+    /// Sends that may be outstanding.
+    pub(crate) max_send_wr: u32,
+    /// Receives that may be outstanding.
+    pub(crate) max_recv_wr: u32,
+    /// Gather entries of a send.
+    pub(crate) max_send_sge: u32,
+    /// Scatter entries of a receive.
+    pub(crate) max_recv_sge: u32,
+}
+
+/// What `create_qp` asks for.
+pub(crate) struct QpInit<'a, P: Provider> {
+    /// QP0 or QP1.
+    pub(crate) kind: QpKind,
+    /// Of which port.
+    pub(crate) port: u32,
+    /// Where sends complete.
+    pub(crate) send_cq: &'a P::Cq,
+    /// Where receives complete.
+    pub(crate) recv_cq: &'a P::Cq,
+    /// Sizes.
+    pub(crate) caps: QpCaps,
+    /// Whether every send gets a completion.
+    pub(crate) signal_all: bool,
+}
+
+/// What `modify_qp` asks for.
+pub(crate) struct QpModify {
+    /// The state that the caller believes in, if told.
+    current: Option<QpState>,
+    /// The new state, if any.
+    next: Option<QpState>,
+    /// The new key, if any.
+    pub(crate) qkey: Option<u32>,
+    kind: QpKind,
+    mask: c_int,
+}
+
+impl QpModify {
+    /// The state to go to from `state`, if the step is a legal one.
+    pub(crate) fn step(&self, state: QpState) -> Result<QpState> {
+        if self.current.is_some_and(|current| current != state) {
+            return Err(EINVAL);
+        }
+        let next = self.next.unwrap_or(state);
+        // SAFETY: A pure function of its arguments.
+        let legal = unsafe {
+            bindings::ib_modify_qp_is_ok(
+                state.to_c(),
+                next.to_c(),
+                self.kind.to_c(),
+                // CAST: A mask of flags.
+                self.mask as bindings::ib_qp_attr_mask,
+            )
+        };
+        if legal {
+            Ok(next)
+        } else {
+            Err(EINVAL)
+        }
+    }
+}
+
+/// What a live queue pair has on our side.
+struct Inner<P: Provider> {
+    kind: QpKind,
+    qp: P::Qp,
+    anchor: Arc<Anchor>,
+}
+
+/// What the RDMA core allocates for a queue pair.
+///
+/// # Invariants
+///
+/// `inner` is initialised from `create_qp` to `destroy_qp`.
+#[repr(C)]
+pub(super) struct Qp<P: Provider> {
+    base: bindings::ib_qp,
+    inner: MaybeUninit<Inner<P>>,
+}
+
+/// Our side of a queue pair.
+///
+/// # Safety
+///
+/// `qp` must be a queue pair of a device of `P`, alive for `'a`.
+unsafe fn inner<'a, P: Provider>(qp: *mut bindings::ib_qp) -> &'a Inner<P> {
+    // SAFETY: By the requirements; `base` is the first member.
+    let slot = unsafe { &(*qp.cast::<Qp<P>>()).inner };
+    // SAFETY: By the type invariants.
+    unsafe { slot.assume_init_ref() }
+}
+
+/// The device of a queue pair.
+///
+/// # Safety
+///
+/// As for [`inner`].
+unsafe fn device_of<'a, P: Provider>(qp: *mut bindings::ib_qp) -> &'a P {
+    // SAFETY: By the requirements.
+    let device = unsafe { (*qp).device };
+    // SAFETY: It is a device of `P`, and outlives its queue pairs.
+    unsafe { device::data::<P>(device) }
+}
+
+/// `create_qp`.
+pub(super) unsafe extern "C" fn create<P: Provider>(
+    qp: *mut bindings::ib_qp,
+    attr: *mut bindings::ib_qp_init_attr,
+    udata: *mut bindings::ib_udata,
+) -> c_int {
+    from_result(|| {
+        // SAFETY: The core passes valid attributes.
+        let attr = unsafe { &*attr };
+        if !udata.is_null() || !attr.srq.is_null() {
+            return Err(EOPNOTSUPP);
+        }
+        let kind = QpKind::from_c(attr.qp_type)?;
+        // SAFETY: The core keeps these until after `destroy_qp`, which closes the anchor.
+        let anchor = unsafe {
+            Anchor::new(
+                NonNull::new(qp).ok_or(EINVAL)?,
+                NonNull::new(attr.send_cq).ok_or(EINVAL)?,
+                NonNull::new(attr.recv_cq).ok_or(EINVAL)?,
+            )
+        }?;
+        let init = QpInit::<P> {
+            kind,
+            port: attr.port_num,
+            // SAFETY: The core passes a live queue of the same device.
+            send_cq: unsafe { cq::inner::<P>(attr.send_cq) },
+            // SAFETY: As above.
+            recv_cq: unsafe { cq::inner::<P>(attr.recv_cq) },
+            caps: QpCaps {
+                max_send_wr: attr.cap.max_send_wr,
+                max_recv_wr: attr.cap.max_recv_wr,
+                max_send_sge: attr.cap.max_send_sge,
+                max_recv_sge: attr.cap.max_recv_sge,
+            },
+            signal_all: attr.sq_sig_type == bindings::ib_sig_type_IB_SIGNAL_ALL_WR,
+        };
+        // SAFETY: The core has set the device.
+        let device = unsafe { device_of::<P>(qp) };
+        // Packets may arrive from here on; they know only the anchor.
+        let inner = Inner {
+            kind,
+            qp: device.create_qp(init, anchor.clone())?,
+            anchor,
+        };
+        // SAFETY: The core allocated `size_ib_qp` bytes, which is that of `Qp`.
+        let slot = unsafe { &mut (*qp.cast::<Qp<P>>()).inner };
+        // INVARIANT: Established here.
+        slot.write(inner);
+        // SAFETY: The core passes a valid queue pair.
+        unsafe { (*qp).qp_num = kind.number() };
+        Ok(0)
+    })
+}
+
+/// `destroy_qp`.
+pub(super) unsafe extern "C" fn destroy<P: Provider>(
+    qp: *mut bindings::ib_qp,
+    _udata: *mut bindings::ib_udata,
+) -> c_int {
+    // SAFETY: The core passes a live queue pair of ours.
+    let device = unsafe { device_of::<P>(qp) };
+    // SAFETY: As above, and as in `inner`.
+    let slot = unsafe { &(*qp.cast::<Qp<P>>()).inner };
+    // SAFETY: By the type invariants; the core forgets the queue pair after this.
+    let inner = unsafe { slot.assume_init_read() };
+    device.unplug_qp(&inner.qp);
+    inner.anchor.close();
+    device.destroy_qp(inner.qp);
+    0
+}
+
+/// `modify_qp`.
+pub(super) unsafe extern "C" fn modify<P: Provider>(
+    qp: *mut bindings::ib_qp,
+    attr: *mut bindings::ib_qp_attr,
+    mask: c_int,
+    _udata: *mut bindings::ib_udata,
+) -> c_int {
+    from_result(|| {
+        // SAFETY: The core passes valid attributes.
+        let attr = unsafe { &*attr };
+        // SAFETY: The core passes a live queue pair of ours.
+        let inner = unsafe { inner::<P>(qp) };
+        // CAST: Flags are small positive numbers.
+        let has = |flag: bindings::ib_qp_attr_mask| mask & flag as c_int != 0;
+        let change = QpModify {
+            current: has(bindings::ib_qp_attr_mask_IB_QP_CUR_STATE)
+                .then(|| QpState::from_c(attr.cur_qp_state))
+                .transpose()?,
+            next: has(bindings::ib_qp_attr_mask_IB_QP_STATE)
+                .then(|| QpState::from_c(attr.qp_state))
+                .transpose()?,
+            qkey: has(bindings::ib_qp_attr_mask_IB_QP_QKEY).then_some(attr.qkey),
+            kind: inner.kind,
+            mask,
+        };
+        P::modify_qp(&inner.qp, &change)?;
+        Ok(0)
+    })
+}
+
+/// `query_qp`.
+pub(super) unsafe extern "C" fn query<P: Provider>(
+    qp: *mut bindings::ib_qp,
+    attr: *mut bindings::ib_qp_attr,
+    _mask: c_int,
+    init: *mut bindings::ib_qp_init_attr,
+) -> c_int {
+    // SAFETY: The core passes a live queue pair of ours.
+    let inner = unsafe { inner::<P>(qp) };
+    let state = P::qp_state(&inner.qp).to_c();
+    // SAFETY: The core passes valid memory for the answer.
+    let attr = unsafe { &mut *attr };
+    attr.qp_state = state;
+    attr.cur_qp_state = state;
+    // SAFETY: As above.
+    let init = unsafe { &mut *init };
+    init.qp_type = inner.kind.to_c();
+    0
+}
+
+/// `post_send`.
+pub(super) unsafe extern "C" fn post_send<P: Provider>(
+    qp: *mut bindings::ib_qp,
+    wr: *const bindings::ib_send_wr,
+    bad: *mut *const bindings::ib_send_wr,
+) -> c_int {
+    // SAFETY: The core passes a live queue pair of ours.
+    let inner = unsafe { inner::<P>(qp) };
+    // SAFETY: As above.
+    let device = unsafe { device_of::<P>(qp) };
+    let mut next = wr;
+    while !next.is_null() {
+        // SAFETY: Consumers owe valid requests, datagrams on these queue pairs.
+        let request = unsafe { SendWr::from_raw(next) };
+        if let Err(error) = device.post_send(&inner.qp, &request) {
+            // SAFETY: `ib_post_send` always passes a place for it.
+            unsafe { *bad = next };
+            return error.to_errno();
+        }
+        // SAFETY: A valid request, as above.
+        next = unsafe { (*next).next };
+    }
+    0
+}
+
+/// `post_recv`.
+pub(super) unsafe extern "C" fn post_recv<P: Provider>(
+    qp: *mut bindings::ib_qp,
+    wr: *const bindings::ib_recv_wr,
+    bad: *mut *const bindings::ib_recv_wr,
+) -> c_int {
+    // SAFETY: The core passes a live queue pair of ours.
+    let inner = unsafe { inner::<P>(qp) };
+    let mut next = wr;
+    while !next.is_null() {
+        // SAFETY: Consumers owe valid requests.
+        let request = unsafe { RecvWr::from_raw(next) };
+        if let Err(error) = request.and_then(|wr| P::post_recv(&inner.qp, wr)) {
+            // SAFETY: `ib_post_recv` always passes a place for it.
+            unsafe { *bad = next };
+            return error.to_errno();
+        }
+        // SAFETY: A valid request, as above.
+        next = unsafe { ptr::read(&raw const (*next).next) };
+    }
+    0
+}
