@@ -6,7 +6,10 @@
 //! judged (`arrival`, `departure`, by the rules in `dr`), is sent on (`transmit`, `ports`, `direct`),
 //! and is told about (`hop`, `trace`, `dyndbg`, `counters`).
 
-use kernel::prelude::*;
+use kernel::{
+    debugfs,
+    prelude::*, //
+};
 
 #[path = "bindings/bindings.rs"]
 mod bindings;
@@ -45,19 +48,28 @@ module! {
 /// The module.
 ///
 /// The kernel lets it go only when the livepatch is disabled and no task runs a replacement.
+#[pin_data]
 struct IbSmi {
-    _ports: rdma::client::Registered<ib_smi::ports::Ports>,
+    #[pin]
+    discards: debugfs::File<ib_smi::counters::Discards>,
+    ports: rdma::client::Registered<ib_smi::ports::Ports>,
 }
 
-impl kernel::Module for IbSmi {
-    fn init(module: &'static ThisModule) -> Result<Self> {
-        let ports = ib_smi::ports::Ports::open_all()?;
-        ib_smi::abi::PATCH.enable(module).inspect_err(|error| {
-            pr_err!(
-                "ib_core could not be patched (error {}): the kernel log says why\n",
-                error.to_errno()
-            )
-        })?;
-        Ok(Self { _ports: ports })
+impl kernel::InPlaceModule for IbSmi {
+    fn init(module: &'static ThisModule) -> impl PinInit<Self, Error> {
+        let folder = debugfs::Dir::new(c"ib_smi");
+        try_pin_init!(Self {
+            discards <- folder.read_only_file(c"discards", ib_smi::counters::Discards),
+            ports: ib_smi::ports::Ports::open_all()?,
+            // The last step: replacements may run before it returns, and need the ports.
+            _: {
+                ib_smi::abi::PATCH.enable(module).inspect_err(|error| {
+                    pr_err!(
+                        "ib_core could not be patched (error {}): the kernel log says why\n",
+                        error.to_errno()
+                    )
+                })?
+            },
+        })
     }
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Discards, counted by reason.
+//! Discards, counted by reason, and shown in debugfs: `ib_smi/discards`, a line `reason count` each.
 
+use super::hop::Obstacle;
+use crate::dr::Reason;
 use kernel::{
     fmt,
     sync::atomic::{
@@ -10,25 +12,26 @@ use kernel::{
     }, //
 };
 
-/// One counter a reason number.
+/// One counter for each number that a reason can have.
 static DISCARDS: [Atomic<u64>; 64] = [const { Atomic::new(0) }; 64];
 
-/// Counts a discard.
+/// Counts a discard, by the number of its reason.
 pub(crate) fn discarded(reason: u8) {
     if let Some(counter) = DISCARDS.get(usize::from(reason)) {
         counter.add(1u64, ordering::Relaxed);
     }
 }
 
-/// The counters as lines of `reason-number count`, those that are not 0.
+/// The counters, as debugfs shows them.
 pub(crate) struct Discards;
 
 impl fmt::Debug for Discards {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (reason, counter) in DISCARDS.iter().enumerate() {
-            let count = counter.load(ordering::Relaxed);
-            if count != 0 {
-                writeln!(f, "{reason} {count}")?;
+        let rules = Reason::ALL.iter().map(|r| (r.number(), r.name()));
+        let obstacles = Obstacle::ALL.iter().map(|o| (*o as u8, o.name()));
+        for (number, name) in rules.chain(obstacles) {
+            if let Some(counter) = DISCARDS.get(usize::from(number)) {
+                writeln!(f, "{name} {}", counter.load(ordering::Relaxed))?;
             }
         }
         Ok(())

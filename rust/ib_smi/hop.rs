@@ -42,8 +42,19 @@ pub(crate) enum Obstacle {
 }
 
 impl Obstacle {
+    /// Every obstacle, in the order of its number.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::InTransition,
+        Self::NoSma,
+        Self::NotByLid,
+        Self::NoAgent,
+        Self::QueueFull,
+        Self::NoMemory,
+        Self::PostFailed,
+    ];
+
     /// The name, as [`Reason::name`].
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::InTransition => "in-transition",
             Self::NoSma => "no-sma",

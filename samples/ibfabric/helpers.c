@@ -1,3 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 
-#include <rdma/ib_verbs.h>
+#include <linux/moduleparam.h>
+
+#include "helpers.h"
+
+static char *topology = "pair";
+module_param(topology, charp, 0444);
+MODULE_PARM_DESC(topology,
+		 "What to build: pair (two HCAs and a switch), direct (two HCAs), chain or fattree");
+
+const char *ibfabric_topology(void)
+{
+	return topology;
+}

@@ -1,25 +1,84 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! ib_smi.
-
-use kernel::prelude::*;
+//! A virtual InfiniBand fabric: software HCAs and switches on the real RDMA core, joined by links.
+//!
+//! Every node is an `ib_device` of its own, so that all of them are there in `ibstat`, in
+//! `/dev/infiniband` and to the kernel's MAD layer. A datagram that one of them sends crosses the
+//! links and comes out of another's queue pair. What a switch does in hardware, forwarding by LID, is
+//! done here; what its software does, directed routes, is left to the MAD layer.
+//!
+//! A packet's way through the rooms: [`qp`] (posted), [`wire`] (carried), [`qp`] (received),
+//! [`cq`] (completed), [`sma`] (answered).
 
 #[path = "../../rust/bindings/bindings.rs"]
 mod bindings;
+#[path = "../../rust/rdma/provider.rs"]
+mod provider;
+
+mod capture;
+mod counters;
+mod cq;
+mod debug;
+mod fabric;
+mod inject;
+mod lft;
+mod node;
+mod packet;
+mod params;
+mod port;
+mod qp;
+mod ring;
+mod routing;
+mod sma;
+mod topology;
+mod view;
+mod wire;
+
+use kernel::prelude::*;
 
 module! {
     type: IbFabric,
     name: "ibfabric",
     authors: ["ib_smi contributors"],
-    description: "InfiniBand Subnet Management Interface: directed-route SMPs",
+    description: "A virtual InfiniBand fabric of HCAs and switches",
     license: "GPL",
+    params: {
+        switches: u8 {
+            default: 3,
+            description: "Switches of a chain, 1 to 62",
+        },
+        leaves: u8 {
+            default: 2,
+            description: "Leaf switches of a fat tree, 1 to 64",
+        },
+        spines: u8 {
+            default: 2,
+            description: "Spine switches of a fat tree, 1 to 64",
+        },
+        hosts: u8 {
+            default: 2,
+            description: "HCAs at every leaf of a fat tree, 1 to 64",
+        },
+        capture: u16 {
+            default: 0,
+            description: "How many of the last packets on wires to keep for debugfs",
+        },
+    },
 }
 
-struct IbFabric;
+/// The module: a fabric, and its view in debugfs, which goes first.
+struct IbFabric {
+    _debug: Pin<KBox<debug::Debug>>,
+}
 
 impl kernel::Module for IbFabric {
     fn init(_module: &'static ThisModule) -> Result<Self> {
-        pr_info!("{} {} {}\n", size_of::<bindings::ib_mad_private>(), size_of::<bindings::ib_device>(), core::mem::offset_of!(bindings::ib_mad_private, mad));
-        Ok(IbFabric)
+        let params = params::Params::read()?;
+        let plan = topology::plan(&params)?;
+        let fabric = fabric::Fabric::build(&plan, params.capture)?;
+        pr_info!("{} nodes, {} links\n", plan.nodes.len(), plan.links.len());
+        Ok(Self {
+            _debug: debug::Debug::new(fabric)?,
+        })
     }
 }

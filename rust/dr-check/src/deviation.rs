@@ -105,7 +105,7 @@ pub const ALL: &[Deviation] = &[
         title: "sent out by port 0",
         applies: |side, c| match side {
             Side::Receive => c.switch && !refused(c) && next_port(c) == Some(0),
-            Side::Send => c.switch && c.port == 0 && own_port(c) == Some(0),
+            Side::Send => c.switch && !refused(c) && c.port == 0 && own_port(c) == Some(0),
             Side::Reply => false,
         },
     },
@@ -152,6 +152,7 @@ pub const ALL: &[Deviation] = &[
             side == Side::Send
                 && counted(c)
                 && skipped(side, c)
+                && !refused(c)
                 && c.hop_ptr != 0
                 && u16::from(c.hop_ptr) != u16::from(c.hop_cnt) + 1
         },

@@ -3,8 +3,8 @@
 //! Proof of the rules on the host.
 //!
 //! An [`oracle`] written apart from the library, the [`enumeration`] of the whole space of cases
-//! against it, and the [`differential`] against the kernel's own `smi.c`, every difference of
-//! which has to be one of the known [`deviation`]s.
+//! against it, the [`vectors`] with their known answers, and the [`differential`] against the
+//! kernel's own `smi.c`, every difference of which has to be one of the known [`deviation`]s.
 
 pub mod case;
 pub mod deviation;
@@ -13,3 +13,4 @@ pub mod enumeration;
 pub mod grid;
 pub mod mainline;
 pub mod oracle;
+pub mod vectors;

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Module parameters, checked.
+
+use crate::bindings;
+use core::ops::RangeInclusive;
+use kernel::{
+    prelude::*,
+    str::CStr, //
+};
+
+/// Which of the built-in fabrics.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Topology {
+    /// Two HCAs and a switch.
+    Pair,
+    /// Two HCAs.
+    Direct,
+    /// Switches in line, an HCA at both ends.
+    Chain,
+    /// Two levels of switches.
+    FatTree,
+}
+
+/// The parameters.
+pub(crate) struct Params {
+    /// What to build.
+    pub(crate) topology: Topology,
+    /// Length of a chain.
+    pub(crate) switches: u8,
+    /// Leaves of a fat tree.
+    pub(crate) leaves: u8,
+    /// Spines of a fat tree.
+    pub(crate) spines: u8,
+    /// HCAs at every leaf of a fat tree.
+    pub(crate) hosts: u8,
+    /// Packets to remember.
+    pub(crate) capture: u16,
+}
+
+/// Refuses a number that is out of range, and says so.
+fn within(name: &str, value: u8, range: RangeInclusive<u8>) -> Result<u8> {
+    if range.contains(&value) {
+        return Ok(value);
+    }
+    pr_err!(
+        "{}={} is out of range: it can be {} to {}\n",
+        name,
+        value,
+        range.start(),
+        range.end(),
+    );
+    Err(EINVAL)
+}
+
+/// The parameter that is a string.
+fn topology() -> &'static CStr {
+    // SAFETY: There since the module was loaded.
+    let name = unsafe { bindings::ibfabric_topology() };
+    // SAFETY: A string of C, which is read-only and stays as long as the module.
+    unsafe { CStr::from_char_ptr(name) }
+}
+
+impl Params {
+    /// Reads and checks them all.
+    pub(crate) fn read() -> Result<Self> {
+        let topology = match topology().to_bytes() {
+            b"pair" => Topology::Pair,
+            b"direct" => Topology::Direct,
+            b"chain" => Topology::Chain,
+            b"fattree" => Topology::FatTree,
+            _ => {
+                pr_err!(
+                    "topology={} is unknown: it can be pair, direct, chain or fattree\n",
+                    topology(),
+                );
+                return Err(EINVAL);
+            }
+        };
+        Ok(Self {
+            topology,
+            switches: within("switches", *crate::module_parameters::switches.value(), 1..=62)?,
+            leaves: within("leaves", *crate::module_parameters::leaves.value(), 1..=64)?,
+            spines: within("spines", *crate::module_parameters::spines.value(), 1..=64)?,
+            hosts: within("hosts", *crate::module_parameters::hosts.value(), 1..=64)?,
+            capture: *crate::module_parameters::capture.value(),
+        })
+    }
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A port of a node: its state, its end of a link, its queue pairs.
+
+use crate::{
+    counters::Counters,
+    node::Node,
+    provider::{
+        PhysState,
+        PortState,
+        QpKind, //
+    },
+    qp::Qp,
+};
+use kernel::{
+    new_spinlock_irq,
+    prelude::*,
+    sync::{
+        Arc,
+        SpinLockIrq, //
+    },
+};
+
+/// First half of all GIDs before a subnet manager says otherwise.
+pub(crate) const DEFAULT_GID_PREFIX: u64 = 0xfe80_0000_0000_0000;
+
+/// Capabilities that a port has without asking: system image GUID, CM, client reregistration.
+const CAPABILITIES: u32 = 1 << 11 | 1 << 16 | 1 << 25;
+
+/// The capability that a running subnet manager sets.
+pub(crate) const CAP_IS_SM: u32 = 1 << 1;
+
+/// What a subnet manager can see and change of a port.
+#[derive(Clone, Copy)]
+pub(crate) struct PortConfig {
+    /// Logical state.
+    pub(crate) state: PortState,
+    /// Physical state.
+    pub(crate) phys_state: PhysState,
+    /// The port's LID; 0 before it has one.
+    pub(crate) lid: u16,
+    /// How many low bits of the LID are free.
+    pub(crate) lmc: u8,
+    /// LID of the subnet manager.
+    pub(crate) sm_lid: u16,
+    /// Service level to the subnet manager.
+    pub(crate) sm_sl: u8,
+    /// Capability mask.
+    pub(crate) cap_mask: u32,
+    /// First half of all GIDs.
+    pub(crate) gid_prefix: u64,
+    /// Subnet timeout.
+    pub(crate) subnet_timeout: u8,
+    /// MTU in use, by its code.
+    pub(crate) mtu: u8,
+}
+
+impl PortConfig {
+    /// Whether a packet to `dlid` is for this port.
+    pub(crate) fn owns(&self, dlid: u16) -> bool {
+        let mask = u16::MAX.checked_shl(self.lmc.into()).unwrap_or(0);
+        self.lid != 0 && dlid & mask == self.lid & mask
+    }
+
+    /// The part of a LID of this port that is free.
+    pub(crate) fn path_bits(&self, lid: u16) -> u8 {
+        let mask = u16::MAX.checked_shl(self.lmc.into()).unwrap_or(0);
+        // CAST: There are at most seven such bits.
+        (lid & !mask & 0x7f) as u8
+    }
+}
+
+/// A port, named by its node.
+#[derive(Clone)]
+pub(crate) struct PortRef {
+    /// The node.
+    pub(crate) node: Arc<Node>,
+    /// The number of the port there.
+    pub(crate) number: u8,
+}
+
+impl PortRef {
+    /// The port itself.
+    pub(crate) fn port(&self) -> Option<&Port> {
+        self.node.port(self.number)
+    }
+}
+
+/// A port. Port 0 of a switch is the switch itself.
+///
+/// None of the locks is held while another is taken.
+#[pin_data]
+pub(crate) struct Port {
+    /// Its number.
+    pub(crate) number: u8,
+    /// Its GUID.
+    pub(crate) guid: u64,
+    #[pin]
+    config: SpinLockIrq<PortConfig>,
+    #[pin]
+    peer: SpinLockIrq<Option<PortRef>>,
+    #[pin]
+    smi: SpinLockIrq<Option<Arc<Qp>>>,
+    #[pin]
+    gsi: SpinLockIrq<Option<Arc<Qp>>>,
+    /// What it counts.
+    pub(crate) counters: Counters,
+}
+
+impl Port {
+    /// A port with nothing plugged in. Port 0 of a switch is always up.
+    pub(crate) fn new(number: u8, guid: u64) -> impl PinInit<Self> {
+        let up = number == 0;
+        pin_init!(Self {
+            number,
+            guid,
+            config <- new_spinlock_irq!(PortConfig {
+                state: if up { PortState::Active } else { PortState::Down },
+                phys_state: if up { PhysState::LinkUp } else { PhysState::Polling },
+                lid: 0,
+                lmc: 0,
+                sm_lid: 0,
+                sm_sl: 0,
+                cap_mask: CAPABILITIES,
+                gid_prefix: DEFAULT_GID_PREFIX,
+                subnet_timeout: 18,
+                mtu: 4,
+            }, "ibfabric_port_config"),
+            peer <- new_spinlock_irq!(None, "ibfabric_port_peer"),
+            smi <- new_spinlock_irq!(None, "ibfabric_port_smi"),
+            gsi <- new_spinlock_irq!(None, "ibfabric_port_gsi"),
+            counters: Counters::new(),
+        })
+    }
+
+    /// A copy of the configuration.
+    pub(crate) fn config(&self) -> PortConfig {
+        *self.config.lock()
+    }
+
+    /// Changes the configuration.
+    pub(crate) fn configure<R>(&self, change: impl FnOnce(&mut PortConfig) -> R) -> R {
+        change(&mut self.config.lock())
+    }
+
+    /// The port at the other end of the link.
+    pub(crate) fn peer(&self) -> Option<PortRef> {
+        self.peer.lock().clone()
+    }
+
+    /// Plugs the link in or out, at this end.
+    pub(crate) fn set_peer(&self, peer: Option<PortRef>) {
+        let (state, phys_state) = match peer {
+            Some(_) => (PortState::Active, PhysState::LinkUp),
+            None => (PortState::Down, PhysState::Polling),
+        };
+        let before = core::mem::replace(&mut *self.peer.lock(), peer);
+        // May be the last reference to a node, and there is no lock held here.
+        drop(before);
+        self.configure(|config| {
+            config.state = state;
+            config.phys_state = phys_state;
+        });
+    }
+
+    /// Where a queue pair of this port is kept.
+    fn slot(&self, kind: QpKind) -> &SpinLockIrq<Option<Arc<Qp>>> {
+        match kind {
+            QpKind::Smi => &self.smi,
+            QpKind::Gsi => &self.gsi,
+        }
+    }
+
+    /// A queue pair of this port, if somebody made it.
+    pub(crate) fn qp(&self, kind: QpKind) -> Option<Arc<Qp>> {
+        self.slot(kind).lock().clone()
+    }
+
+    /// Makes a queue pair reachable for packets. There can be one of a kind.
+    pub(crate) fn plug(&self, kind: QpKind, qp: Arc<Qp>) -> Result {
+        let mut slot = self.slot(kind).lock();
+        if slot.is_some() {
+            return Err(EBUSY);
+        }
+        *slot = Some(qp);
+        Ok(())
+    }
+
+    /// Undoes [`Port::plug`].
+    pub(crate) fn unplug(&self, kind: QpKind) {
+        let qp = self.slot(kind).lock().take();
+        drop(qp);
+    }
+}
