@@ -27,4 +27,7 @@ pub(crate) use kernel::bindings::*;
 use kernel::ffi;
 use pin_init::MaybeZeroable;
 
-include!(concat!(env!("IB_SMI_OBJTREE"), "/rust/bindings/bindings_generated.rs"));
+include!(concat!(
+    env!("IB_SMI_OBJTREE"),
+    "/rust/bindings/bindings_generated.rs"
+));

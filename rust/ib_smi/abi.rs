@@ -32,7 +32,10 @@ use kernel::prelude::*;
 const _: () = {
     let _ = [bindings::smi_handle_dr_smp_recv, ib_smi_handle_dr_smp_recv];
     let _ = [bindings::smi_handle_dr_smp_send, ib_smi_handle_dr_smp_send];
-    let _ = [bindings::smi_check_forward_dr_smp, ib_smi_check_forward_dr_smp];
+    let _ = [
+        bindings::smi_check_forward_dr_smp,
+        ib_smi_check_forward_dr_smp,
+    ];
     let _ = [bindings::smi_get_fwd_port, ib_smi_get_fwd_port];
     let _ = [bindings::agent_send_response, ib_smi_agent_send_response];
 };
@@ -41,11 +44,23 @@ const _: () = {
 // SAFETY: They have the types of what they replace, as checked above, and do the same job.
 pub(crate) static PATCH: Patch<6> = unsafe {
     Patch::new([
-        (c"smi_handle_dr_smp_recv", ib_smi_handle_dr_smp_recv as *const ()),
-        (c"smi_handle_dr_smp_send", ib_smi_handle_dr_smp_send as *const ()),
-        (c"smi_check_forward_dr_smp", ib_smi_check_forward_dr_smp as *const ()),
+        (
+            c"smi_handle_dr_smp_recv",
+            ib_smi_handle_dr_smp_recv as *const (),
+        ),
+        (
+            c"smi_handle_dr_smp_send",
+            ib_smi_handle_dr_smp_send as *const (),
+        ),
+        (
+            c"smi_check_forward_dr_smp",
+            ib_smi_check_forward_dr_smp as *const (),
+        ),
         (c"smi_get_fwd_port", ib_smi_get_fwd_port as *const ()),
-        (c"agent_send_response", ib_smi_agent_send_response as *const ()),
+        (
+            c"agent_send_response",
+            ib_smi_agent_send_response as *const (),
+        ),
         (c"", core::ptr::null()),
     ])
 };
@@ -81,7 +96,12 @@ unsafe extern "C" fn ib_smi_handle_dr_smp_recv(
     let origin = unsafe { Origin::received(smp) };
     let node = arrival::node(is_switch, port(phys_port_cnt.try_into().unwrap_or(0)));
     // SAFETY: By the safety requirements.
-    action(arrival::judge(unsafe { &mut *smp }, origin, node, port(port_num)))
+    action(arrival::judge(
+        unsafe { &mut *smp },
+        origin,
+        node,
+        port(port_num),
+    ))
 }
 
 /// In the place of `smi_check_forward_dr_smp()`.

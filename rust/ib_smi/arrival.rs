@@ -59,7 +59,7 @@ pub(crate) fn judge(smp: &mut Smp, origin: Origin<'_>, node: Node, ingress: u8) 
         obstacle: obstacle(smp, origin, &decision),
     };
     trace::recv(&hop);
-    dyn_debug!(judge: "recv {}\n", hop);
+    dyn_debug!(judge: "recv: {}\n", hop);
     hop.settle();
     let discarded = hop.is_discarded();
     if !discarded {
@@ -74,7 +74,9 @@ fn obstacle(smp: &Smp, origin: Origin<'_>, decision: &Decision) -> Option<Obstac
         return needs_all_functions(smp, decision).then_some(Obstacle::InTransition);
     }
     let request = DrSmp::from_ib(smp).direction == Direction::Outgoing;
-    let no_sma = origin.device.is_some_and(|device| !device.has_process_mad());
+    let no_sma = origin
+        .device
+        .is_some_and(|device| !device.has_process_mad());
     (decision.verdict == Verdict::Local && request && no_sma).then_some(Obstacle::NoSma)
 }
 

@@ -50,10 +50,16 @@ pub(crate) unsafe fn judge(smp: *mut Smp, is_switch: bool, egress: u8) -> bool {
         .as_ref()
         .map_or(Origin::UNKNOWN, Departing::origin);
     // What the device has is checked by its driver too; without the device, the path is trusted.
-    let ports = origin.device.map_or(u8::MAX - 1, |device| device.phys_ports());
+    let ports = origin
+        .device
+        .map_or(u8::MAX - 1, |device| device.phys_ports());
     // SAFETY: By the safety requirements, the caller's alone.
     let bytes = unsafe { &mut *smp };
-    let decision = dr::send(&DrSmp::from_ib(bytes), arrival::node(is_switch, ports), egress);
+    let decision = dr::send(
+        &DrSmp::from_ib(bytes),
+        arrival::node(is_switch, ports),
+        egress,
+    );
     let hop = Hop {
         smp: bytes,
         origin,
@@ -64,7 +70,7 @@ pub(crate) unsafe fn judge(smp: *mut Smp, is_switch: bool, egress: u8) -> bool {
         obstacle: matches!(decision.verdict, Verdict::Route(Some(_))).then_some(Obstacle::NotByLid),
     };
     trace::send(&hop);
-    dyn_debug!(judge: "send {}\n", hop);
+    dyn_debug!(judge: "send: {}\n", hop);
     hop.settle();
     if hop.is_discarded() {
         return true;

@@ -67,7 +67,8 @@ struct Slot {
     cqe: Opaque<bindings::ib_cqe>,
     packet: UnsafeCell<Smp>,
     ah: UnsafeCell<Option<Ah>>,
-    dma: u64,
+    /// Where the device finds the packet, once it is mapped.
+    dma: Option<u64>,
     index: u32,
     queue: *const Queue,
 }
@@ -125,7 +126,7 @@ impl Queue {
                     cqe: Opaque::new(bindings::ib_cqe { done: Some(done) }),
                     packet: UnsafeCell::new([0; size_of::<Smp>()]),
                     ah: UnsafeCell::new(None),
-                    dma: 0,
+                    dma: None,
                     index,
                     queue: self,
                 },
@@ -133,14 +134,13 @@ impl Queue {
             )?;
         }
         for slot in slots.iter_mut() {
+            let device = self.device();
+            let packet = slot.packet.get().cast();
             // SAFETY: The slots have their final place, and live until they are unmapped.
-            unsafe {
-                let device = self.device();
-                slot.dma =
-                    bindings::ib_smi_dma_map(device, slot.packet.get().cast(), size_of::<Smp>());
-                to_result(bindings::ib_smi_dma_mapping_error(device, slot.dma))?;
-            }
-            // The slot's bit says too that it is mapped.
+            let dma = unsafe { bindings::ib_smi_dma_map(device, packet, size_of::<Smp>()) };
+            // SAFETY: Always safe to call with a device.
+            to_result(unsafe { bindings::ib_smi_dma_mapping_error(device, dma) })?;
+            slot.dma = Some(dma);
             self.free.add(1u32 << slot.index, ordering::Relaxed);
         }
         Ok(())
@@ -201,8 +201,10 @@ impl Queue {
     fn post(&self, slot: &Slot, packet: Packet) -> Result {
         let ah = packet.ah.as_ref().unwrap_or(&self.permissive).as_raw();
         let qp = self.agent.qp();
+        // Only mapped slots are ever free.
+        let dma = slot.dma.unwrap_or(0);
         let mut sge = bindings::ib_sge {
-            addr: slot.dma,
+            addr: dma,
             length: size_of::<Smp>() as u32,
             // SAFETY: The queue pair keeps its protection domain.
             lkey: unsafe { (*(*qp).pd).local_dma_lkey },
@@ -227,7 +229,7 @@ impl Queue {
             *slot.ah.get() = packet.ah;
         }
         // SAFETY: Mapped by `fill()`.
-        unsafe { bindings::ib_smi_dma_sync(self.device(), slot.dma, size_of::<Smp>()) };
+        unsafe { bindings::ib_smi_dma_sync(self.device(), dma, size_of::<Smp>()) };
         // SAFETY: All of it lives until `done()`, but for the request, which the driver copies. The
         // RDMA core checks at registration that a device which makes queue pairs has `post_send`.
         let posted = unsafe {
@@ -297,10 +299,10 @@ impl Queue {
         };
         attr.qp_state = bindings::ib_qp_state_IB_QPS_RTS;
         attr.cur_qp_state = bindings::ib_qp_state_IB_QPS_SQE;
-        let mask = bindings::ib_qp_attr_mask_IB_QP_STATE | bindings::ib_qp_attr_mask_IB_QP_CUR_STATE;
+        let mask =
+            bindings::ib_qp_attr_mask_IB_QP_STATE | bindings::ib_qp_attr_mask_IB_QP_CUR_STATE;
         // SAFETY: The agent keeps its queue pair; completions are handled where one may sleep.
-        let mended =
-            unsafe { bindings::ib_modify_qp(self.agent.qp(), &mut *attr, mask as c_int) };
+        let mended = unsafe { bindings::ib_modify_qp(self.agent.qp(), &mut *attr, mask as c_int) };
         if mended != 0 {
             pr_err!("QP0 could not be brought back to work (error {mended})\n");
         }
@@ -308,7 +310,11 @@ impl Queue {
 
     /// Waits until no slot is in use and [`done`] runs no more.
     fn quiesce(&self) {
-        let mapped = self.slots().iter().filter(|slot| slot.dma != 0).count() as u32;
+        let mapped = self
+            .slots()
+            .iter()
+            .filter(|slot| slot.dma.is_some())
+            .count() as u32;
         while self.free.load(ordering::Acquire).count_ones() < mapped {
             fsleep(Delta::from_millis(1));
         }
@@ -329,9 +335,9 @@ impl PinnedDrop for Queue {
         self.quiesce();
         self.share.give_back(self.agent.qp());
         for slot in self.slots().iter() {
-            if self.free.load(ordering::Relaxed) & (1 << slot.index) != 0 {
+            if let Some(dma) = slot.dma {
                 // SAFETY: Mapped by `fill()`, and not in use.
-                unsafe { bindings::ib_smi_dma_unmap(self.device(), slot.dma, size_of::<Smp>()) };
+                unsafe { bindings::ib_smi_dma_unmap(self.device(), dma, size_of::<Smp>()) };
             }
         }
     }

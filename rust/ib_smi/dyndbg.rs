@@ -38,7 +38,9 @@ impl Site {
     ) -> Self {
         // The bit field is `lineno:18, class_id:6, flags:8`, least significant bits first.
         #[cfg(not(target_endian = "little"))]
-        compile_error!("the layout of the bit field in `struct _ddebug` is known for little endian");
+        compile_error!(
+            "the layout of the bit field in `struct _ddebug` is known for little endian"
+        );
         assert!(line < 1 << 18, "the line number does not fit");
         let bits = line | bindings::_DPRINTK_CLASS_DFLT << 18;
 

@@ -43,7 +43,9 @@ impl Origin<'_> {
         // SAFETY: By the safety requirements, `smp` is that far into the structure.
         let private = unsafe { smp.byte_sub(offset) }.cast::<bindings::ib_mad_private>();
         // SAFETY: By the safety requirements. The structure is packed, hence the unaligned read.
-        let mad = unsafe { (&raw const (*private).header.recv_wc.recv_buf.__bindgen_anon_1.mad).read_unaligned() };
+        let mad = unsafe {
+            (&raw const (*private).header.recv_wc.recv_buf.__bindgen_anon_1.mad).read_unaligned()
+        };
         // SAFETY: As above.
         let qp = unsafe { (&raw const (*private).header.wc.qp).read_unaligned() };
         if mad.cast_const().cast() != smp || qp.is_null() {

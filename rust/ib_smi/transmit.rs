@@ -132,10 +132,10 @@ fn pass(device: &Device, agent_port: u32, port: Option<&Port>, outgoing: &Outgoi
     }
     if outgoing.transit {
         trace::forward(&hop);
-        dyn_debug!(pass: "forward {}\n", hop);
+        dyn_debug!(pass: "forward: {}\n", hop);
     } else {
         trace::reply(&hop);
-        dyn_debug!(pass: "reply {}\n", hop);
+        dyn_debug!(pass: "reply: {}\n", hop);
     }
     hop.settle();
 }

@@ -112,11 +112,7 @@ impl<P: Provider> Registration<P> {
         // SAFETY: All that the core wants is set; without a DMA device, it uses virtual DMA. The name
         // is no format, as checked above.
         let status = unsafe {
-            bindings::ib_register_device(
-                base,
-                info.name.as_ptr().cast(),
-                ptr::null_mut(),
-            )
+            bindings::ib_register_device(base, info.name.as_ptr().cast(), ptr::null_mut())
         };
         // INVARIANT: Registered, or else dropped unseen.
         to_result(status).inspect_err(|_| {

@@ -6,8 +6,7 @@
 
 use super::{
     anchor::Anchor,
-    cq,
-    device,
+    cq, device,
     wr::{
         RecvWr,
         SendWr, //

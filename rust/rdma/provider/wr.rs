@@ -114,7 +114,10 @@ impl<'a> SendWr<'a> {
             let to = out.get_mut(at..end).ok_or(Status::LocalLength)?;
             // SAFETY: By the type invariants the entry names that much memory, at a kernel address
             // since the device has no DMA device; `to` is on our side.
-            unsafe { to.as_mut_ptr().copy_from_nonoverlapping(from_dma(sge.addr), len) };
+            unsafe {
+                to.as_mut_ptr()
+                    .copy_from_nonoverlapping(from_dma(sge.addr), len)
+            };
             at = end;
         }
         Ok(at)
@@ -174,6 +177,9 @@ impl RecvWr {
             return Err(Status::LocalProtection);
         }
         let len = usize::try_from(self.len).map_err(|_| Status::LocalLength)?;
-        Ok(ptr::slice_from_raw_parts_mut(from_dma(self.addr.get()), len))
+        Ok(ptr::slice_from_raw_parts_mut(
+            from_dma(self.addr.get()),
+            len,
+        ))
     }
 }
