@@ -19,4 +19,5 @@
 #include "smi.h"
 
 #include "helpers.h"
+#include "../samples/ibfabric/helpers.h"
 #include "trace/events/ib_smi.h"

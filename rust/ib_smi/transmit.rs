@@ -127,15 +127,16 @@ fn pass(device: &Device, agent_port: u32, port: Option<&Port>, outgoing: &Outgoi
     if outgoing.transit && !livepatch::settled() && old_could_have_judged(&hop) {
         hop.obstacle = Some(Obstacle::InTransition);
     }
-    if !hop.is_discarded() {
-        hop.obstacle = post(port, outgoing, &hop).err();
-    }
+    // Told before it leaves, or the next hop might be told first.
     if outgoing.transit {
         trace::forward(&hop);
         dyn_debug!(pass: "forward: {}\n", hop);
     } else {
         trace::reply(&hop);
         dyn_debug!(pass: "reply: {}\n", hop);
+    }
+    if !hop.is_discarded() {
+        hop.obstacle = post(port, outgoing, &hop).err();
     }
     hop.settle();
 }

@@ -15,6 +15,7 @@ mod anchor;
 mod attr;
 mod cq;
 mod device;
+mod event;
 mod mad;
 mod ops;
 mod qp;
@@ -24,7 +25,10 @@ mod wr;
 use kernel::{
     module::ModuleMetadata,
     prelude::*,
-    sync::Arc, //
+    sync::{
+        Arc,
+        ArcBorrow, //
+    },
 };
 
 pub(crate) use self::{
@@ -51,6 +55,10 @@ pub(crate) use self::{
     device::{
         DeviceInfo,
         Registration, //
+    },
+    event::{
+        PortEvent,
+        Reporter, //
     },
     mad::{
         MadOrigin,
@@ -95,6 +103,9 @@ pub(crate) trait Provider: Send + Sync + Sized + 'static {
 
     /// The key that every scatter and gather entry has to carry.
     const LOCAL_DMA_LKEY: u32;
+
+    /// The way back to the device.
+    fn reporter(&self) -> &Reporter;
 
     /// Describes the device.
     fn query_device(&self) -> DeviceAttr;
@@ -146,7 +157,7 @@ pub(crate) trait Provider: Send + Sync + Sized + 'static {
 
     /// Looks at a datagram that arrived, before any agent does, and may answer it in `reply`.
     fn process_mad(
-        &self,
+        this: ArcBorrow<'_, Self>,
         port: u32,
         origin: Option<MadOrigin>,
         request: &[u8; MAD_SIZE],

@@ -112,15 +112,20 @@ impl Cq {
     /// Moves completions to `out`.
     pub(crate) fn poll(&self, out: &mut WcBuffer<'_>) {
         while !out.is_full() {
-            let Some(entry) = self.inner.lock().ring.pop() else {
-                return;
+            let wc = {
+                let mut inner = self.inner.lock();
+                let Some(entry) = inner.ring.pop() else {
+                    return;
+                };
+                let used = match entry.wc.opcode {
+                    Opcode::Send => &entry.credits.sends,
+                    Opcode::Recv => &entry.credits.recvs,
+                };
+                // Under the lock, so that it cannot happen after `forget`.
+                used.fetch_sub(entry.retires, Relaxed);
+                entry.wc
             };
-            let used = match entry.wc.opcode {
-                Opcode::Send => &entry.credits.sends,
-                Opcode::Recv => &entry.credits.recvs,
-            };
-            used.fetch_sub(entry.retires, Relaxed);
-            out.push(entry.wc);
+            out.push(wc);
         }
     }
 

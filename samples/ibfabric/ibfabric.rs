@@ -12,16 +12,22 @@
 
 #[path = "../../rust/bindings/bindings.rs"]
 mod bindings;
-#[path = "../../rust/rdma/provider.rs"]
-mod provider;
+#[path = "../../rust/rdma"]
+mod rdma {
+    //! Safe wrappers over the RDMA core, of which only the provider's side is used here.
+
+    pub(crate) mod provider;
+}
 
 mod capture;
 mod counters;
 mod cq;
 mod debug;
 mod fabric;
+mod faults;
 mod inject;
 mod lft;
+mod link;
 mod node;
 mod packet;
 mod params;
@@ -35,6 +41,7 @@ mod view;
 mod wire;
 
 use kernel::prelude::*;
+use rdma::provider;
 
 module! {
     type: IbFabric,
@@ -59,6 +66,10 @@ module! {
             default: 2,
             description: "HCAs at every leaf of a fat tree, 1 to 64",
         },
+        preset: bool {
+            default: true,
+            description: "Begin with LIDs, forwarding tables and active links, without a subnet manager",
+        },
         capture: u16 {
             default: 0,
             description: "How many of the last packets on wires to keep for debugfs",
@@ -75,7 +86,7 @@ impl kernel::Module for IbFabric {
     fn init(_module: &'static ThisModule) -> Result<Self> {
         let params = params::Params::read()?;
         let plan = topology::plan(&params)?;
-        let fabric = fabric::Fabric::build(&plan, params.capture)?;
+        let fabric = fabric::Fabric::build(&plan, &params)?;
         pr_info!("{} nodes, {} links\n", plan.nodes.len(), plan.links.len());
         Ok(Self {
             _debug: debug::Debug::new(fabric)?,

@@ -6,7 +6,6 @@
 //! a word, and eight words are the block of 64 that a subnet manager reads and writes.
 
 use kernel::{
-    alloc::KVVec,
     prelude::*,
     sync::atomic::{
         Atomic,
@@ -26,14 +25,14 @@ pub(crate) const NO_PORT: u8 = 0xff;
 /// Entries of a word.
 const WORD: usize = 8;
 
-/// The table.
-pub(crate) struct Lft(KVVec<Atomic<u64>>);
+/// The table. Kept in plain memory, since a packet in flight may be the last to drop it.
+pub(crate) struct Lft(KVec<Atomic<u64>>);
 
 impl Lft {
     /// A table that leads nowhere.
     pub(crate) fn new() -> Result<Self> {
         let words = usize::from(CAPACITY) / WORD;
-        let mut table = KVVec::with_capacity(words, GFP_KERNEL)?;
+        let mut table = KVec::with_capacity(words, GFP_KERNEL)?;
         for _ in 0..words {
             table.push(Atomic::new(u64::MAX), GFP_KERNEL)?;
         }
@@ -73,5 +72,18 @@ impl Lft {
             to.copy_from_slice(&from.load(Relaxed).to_le_bytes());
         }
         Some(out)
+    }
+
+    /// Writes a block. Only one may write at a time.
+    pub(crate) fn write_block(&self, block: u16, entries: &[u8; BLOCK]) -> Result {
+        let first = usize::from(block).checked_mul(BLOCK / WORD).ok_or(EINVAL)?;
+        let end = first.checked_add(BLOCK / WORD).ok_or(EINVAL)?;
+        let words = self.0.get(first..end).ok_or(EINVAL)?;
+        for (to, from) in words.iter().zip(entries.chunks_exact(WORD)) {
+            let mut bytes = [0; WORD];
+            bytes.copy_from_slice(from);
+            to.store(u64::from_le_bytes(bytes), Relaxed);
+        }
+        Ok(())
     }
 }

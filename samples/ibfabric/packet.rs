@@ -2,10 +2,13 @@
 
 //! A datagram on its way.
 
-use crate::provider::{
-    QpKind,
-    GRH_SIZE,
-    MAD_SIZE, //
+use crate::{
+    provider::{
+        QpKind,
+        GRH_SIZE,
+        MAD_SIZE, //
+    },
+    view::wire_view, //
 };
 
 /// The LID that stands for "whoever is at the other end of the link".
@@ -36,4 +39,22 @@ pub(crate) struct Packet {
     pub(crate) grh: Option<[u8; GRH_SIZE]>,
     /// The datagram.
     pub(crate) data: [u8; MAD_SIZE],
+}
+
+wire_view! {
+    /// A global route header.
+    GrhView[40] {
+        /// Version, traffic class and flow label.
+        version_class_flow, set_version_class_flow: u32(0);
+        /// Length of what follows.
+        length, set_length: u16(4);
+        /// Kind of what follows.
+        next_header, set_next_header: u8(6);
+        /// How many routers may pass it on.
+        hop_limit, set_hop_limit: u8(7);
+        /// Source.
+        sgid, set_sgid: bytes(8, 16);
+        /// Destination.
+        dgid, set_dgid: bytes(24, 16);
+    }
 }

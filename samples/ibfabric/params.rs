@@ -34,6 +34,8 @@ pub(crate) struct Params {
     pub(crate) spines: u8,
     /// HCAs at every leaf of a fat tree.
     pub(crate) hosts: u8,
+    /// Whether to begin as if a subnet manager had been there.
+    pub(crate) preset: bool,
     /// Packets to remember.
     pub(crate) capture: u16,
 }
@@ -79,11 +81,12 @@ impl Params {
         };
         Ok(Self {
             topology,
-            switches: within("switches", *crate::module_parameters::switches.value(), 1..=62)?,
-            leaves: within("leaves", *crate::module_parameters::leaves.value(), 1..=64)?,
-            spines: within("spines", *crate::module_parameters::spines.value(), 1..=64)?,
-            hosts: within("hosts", *crate::module_parameters::hosts.value(), 1..=64)?,
-            capture: *crate::module_parameters::capture.value(),
+            switches: within("switches", crate::module_parameters::switches.value(), 1..=62)?,
+            leaves: within("leaves", crate::module_parameters::leaves.value(), 1..=64)?,
+            spines: within("spines", crate::module_parameters::spines.value(), 1..=64)?,
+            hosts: within("hosts", crate::module_parameters::hosts.value(), 1..=64)?,
+            preset: crate::module_parameters::preset.value(),
+            capture: crate::module_parameters::capture.value(),
         })
     }
 }

@@ -10,7 +10,11 @@ use crate::{
         PortState,
         QpKind, //
     },
-    qp::Qp,
+    qp::{
+        Faults,
+        Qp,
+        Visit, //
+    },
 };
 use kernel::{
     new_spinlock_irq,
@@ -27,8 +31,21 @@ pub(crate) const DEFAULT_GID_PREFIX: u64 = 0xfe80_0000_0000_0000;
 /// Capabilities that a port has without asking: system image GUID, CM, client reregistration.
 const CAPABILITIES: u32 = 1 << 11 | 1 << 16 | 1 << 25;
 
-/// The capability that a running subnet manager sets.
-pub(crate) const CAP_IS_SM: u32 = 1 << 1;
+/// Code of an MTU of 2048 bytes.
+pub(crate) const MTU_2048: u8 = 4;
+
+/// Entries of the P_Key table.
+pub(crate) const PKEYS: usize = 16;
+
+/// The P_Key that lets all talk to all.
+const DEFAULT_PKEY: u16 = 0xffff;
+
+/// The P_Key table before a subnet manager says otherwise.
+const fn default_pkeys() -> [u16; PKEYS] {
+    let mut pkeys = [0; PKEYS];
+    pkeys[0] = DEFAULT_PKEY;
+    pkeys
+}
 
 /// What a subnet manager can see and change of a port.
 #[derive(Clone, Copy)]
@@ -53,6 +70,8 @@ pub(crate) struct PortConfig {
     pub(crate) subnet_timeout: u8,
     /// MTU in use, by its code.
     pub(crate) mtu: u8,
+    /// Whether the link is kept down from this end.
+    pub(crate) disabled: bool,
 }
 
 impl PortConfig {
@@ -98,6 +117,8 @@ pub(crate) struct Port {
     #[pin]
     config: SpinLockIrq<PortConfig>,
     #[pin]
+    pkeys: SpinLockIrq<[u16; PKEYS]>,
+    #[pin]
     peer: SpinLockIrq<Option<PortRef>>,
     #[pin]
     smi: SpinLockIrq<Option<Arc<Qp>>>,
@@ -124,8 +145,10 @@ impl Port {
                 cap_mask: CAPABILITIES,
                 gid_prefix: DEFAULT_GID_PREFIX,
                 subnet_timeout: 18,
-                mtu: 4,
+                mtu: MTU_2048,
+                disabled: false,
             }, "ibfabric_port_config"),
+            pkeys <- new_spinlock_irq!(default_pkeys(), "ibfabric_port_pkeys"),
             peer <- new_spinlock_irq!(None, "ibfabric_port_peer"),
             smi <- new_spinlock_irq!(None, "ibfabric_port_smi"),
             gsi <- new_spinlock_irq!(None, "ibfabric_port_gsi"),
@@ -148,19 +171,19 @@ impl Port {
         self.peer.lock().clone()
     }
 
-    /// Plugs the link in or out, at this end.
-    pub(crate) fn set_peer(&self, peer: Option<PortRef>) {
-        let (state, phys_state) = match peer {
-            Some(_) => (PortState::Active, PhysState::LinkUp),
-            None => (PortState::Down, PhysState::Polling),
-        };
-        let before = core::mem::replace(&mut *self.peer.lock(), peer);
-        // May be the last reference to a node, and there is no lock held here.
-        drop(before);
-        self.configure(|config| {
-            config.state = state;
-            config.phys_state = phys_state;
-        });
+    /// Changes the peer, of which only `link` knows when. Returns the one before.
+    pub(crate) fn set_peer(&self, peer: Option<PortRef>) -> Option<PortRef> {
+        core::mem::replace(&mut *self.peer.lock(), peer)
+    }
+
+    /// A copy of the P_Key table.
+    pub(crate) fn pkeys(&self) -> [u16; PKEYS] {
+        *self.pkeys.lock()
+    }
+
+    /// Changes the P_Key table. Returns whether anything is different now.
+    pub(crate) fn set_pkeys(&self, pkeys: [u16; PKEYS]) -> bool {
+        core::mem::replace(&mut *self.pkeys.lock(), pkeys) != pkeys
     }
 
     /// Where a queue pair of this port is kept.
@@ -171,9 +194,17 @@ impl Port {
         }
     }
 
-    /// A queue pair of this port, if somebody made it.
-    pub(crate) fn qp(&self, kind: QpKind) -> Option<Arc<Qp>> {
-        self.slot(kind).lock().clone()
+    /// Comes in to a queue pair of this port, if somebody made it.
+    pub(crate) fn visit(&self, kind: QpKind) -> Option<Visit> {
+        // Under the lock, so that `unplug` knows who is in.
+        Qp::visit(self.slot(kind).lock().as_ref()?)
+    }
+
+    /// Lets things go wrong at a queue pair of this port.
+    pub(crate) fn set_faults(&self, kind: QpKind, faults: Faults) -> Result {
+        let qp = self.slot(kind).lock().clone().ok_or(ENODEV)?;
+        qp.set_faults(faults);
+        Ok(())
     }
 
     /// Makes a queue pair reachable for packets. There can be one of a kind.

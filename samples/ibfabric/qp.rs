@@ -37,6 +37,7 @@ use crate::{
     ring::Ring,
     wire,
 };
+use core::ops::Deref;
 use kernel::{
     new_spinlock_irq,
     prelude::*,
@@ -68,6 +69,26 @@ pub(crate) enum Refusal {
     NotAccepted,
 }
 
+/// What a test wants to go wrong, as often as it says.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Faults {
+    /// Posts of sends that are refused.
+    pub(crate) posts: u32,
+    /// Sends that complete with an error.
+    pub(crate) sends: u32,
+}
+
+/// Counts down. Returns whether there was something left.
+fn take_one(count: &mut u32) -> bool {
+    match count.checked_sub(1) {
+        Some(less) => {
+            *count = less;
+            true
+        }
+        None => false,
+    }
+}
+
 /// The part of a queue pair under its lock.
 struct Inner {
     state: QpState,
@@ -75,6 +96,8 @@ struct Inner {
     recvs: Ring<RecvWr>,
     /// Sends since the last one that got a completion.
     unsignaled: u32,
+    /// How many of the next posts are refused, and of the next sends fail.
+    faults: Faults,
 }
 
 /// A queue pair.
@@ -130,6 +153,7 @@ impl Qp {
                         qkey: 0,
                         recvs,
                         unsignaled: 0,
+                        faults: Faults::default(),
                     },
                     "ibfabric_qp"
                 ),
@@ -138,9 +162,23 @@ impl Qp {
         )
     }
 
+    /// Comes in for a visit, unless the queue pair is going away.
+    pub(crate) fn visit(this: &Arc<Self>) -> Option<Visit> {
+        let pass = Anchor::enter_owned(&this.anchor)?;
+        Some(Visit {
+            qp: this.clone(),
+            pass,
+        })
+    }
+
     /// The state.
     pub(crate) fn state(&self) -> QpState {
         self.inner.lock().state
+    }
+
+    /// Lets things go wrong.
+    pub(crate) fn set_faults(&self, faults: Faults) {
+        self.inner.lock().faults = faults;
     }
 
     /// Changes state and attributes, where the specification allows the step.
@@ -193,7 +231,7 @@ impl Qp {
     }
 
     /// Adds a completion to the receive side.
-    fn complete_recv(&self, pass: &Pass<'_>, wc: Wc, solicited: bool) {
+    fn complete_recv<A: Deref<Target = Anchor>>(&self, pass: &Pass<A>, wc: Wc, solicited: bool) {
         let entry = Entry {
             wc,
             credits: self.credits.clone(),
@@ -205,7 +243,7 @@ impl Qp {
     }
 
     /// Adds a completion to the send side, if there is one to be had.
-    fn complete_send(&self, pass: &Pass<'_>, wr: &SendWr<'_>, status: Status) {
+    fn complete_send(&self, pass: &Pass<&Anchor>, wr: &SendWr<'_>, status: Status) {
         let retires = {
             let mut inner = self.inner.lock();
             if status == Status::Success && !self.signal_all && !wr.is_signaled() {
@@ -256,20 +294,27 @@ impl Qp {
         if !wr.is_send() || wr.is_inline() || sges > self.caps.max_send_sge {
             return Err(EINVAL);
         }
-        let state = {
-            let inner = self.inner.lock();
+        let (state, fails) = {
+            let mut inner = self.inner.lock();
             match inner.state {
                 QpState::ReadyToSend | QpState::SendError | QpState::Error => {}
                 _ => return Err(EINVAL),
             }
-            if self.credits.sends.load(Relaxed) >= self.caps.max_send_wr {
+            let full = self.credits.sends.load(Relaxed) >= self.caps.max_send_wr;
+            if full || take_one(&mut inner.faults.posts) {
                 return Err(ENOMEM);
             }
             self.credits.sends.add(1u32, Relaxed);
-            inner.state
+            let sends = inner.state == QpState::ReadyToSend;
+            (inner.state, sends && take_one(&mut inner.faults.sends))
         };
         let status = if state == QpState::ReadyToSend {
-            match self.send(node, wr) {
+            let sent = if fails {
+                Err(Status::LocalQpOperation)
+            } else {
+                self.send(node, wr)
+            };
+            match sent {
                 Ok(()) => Status::Success,
                 Err(status) => {
                     self.send_failed();
@@ -323,7 +368,18 @@ impl Qp {
         };
         wire::send(node, port, wr.port(), &packet)
     }
+}
 
+/// A queue pair that a packet arrives at.
+///
+/// The fields are dropped in this order: the destroyer waits for the pass, so that the reference is
+/// never the last one, and nothing is freed in the sender's context.
+pub(crate) struct Visit {
+    qp: Arc<Qp>,
+    pass: Pass<Arc<Anchor>>,
+}
+
+impl Visit {
     /// Takes a packet that arrived by `ingress`.
     pub(crate) fn receive(
         &self,
@@ -331,12 +387,12 @@ impl Qp {
         ingress: u8,
         path_bits: u8,
     ) -> Result<(), Refusal> {
-        let pass = self.anchor.enter().ok_or(Refusal::NotAccepted)?;
-        if self.kind == QpKind::Gsi && packet.qkey != QP1_QKEY {
+        let (qp, pass) = (&self.qp, &self.pass);
+        if qp.kind == QpKind::Gsi && packet.qkey != QP1_QKEY {
             return Err(Refusal::NotAccepted);
         }
         let (wr_id, status) = {
-            let mut inner = self.inner.lock();
+            let mut inner = qp.inner.lock();
             match inner.state {
                 QpState::ReadyToReceive | QpState::ReadyToSend | QpState::SendError => {}
                 _ => return Err(Refusal::NotAccepted),
@@ -350,7 +406,7 @@ impl Qp {
             }
             (wr.wr_id(), status)
         };
-        let mut wc = Wc::plain(wr_id, self.credits.qp, Opcode::Recv, status);
+        let mut wc = Wc::plain(wr_id, qp.credits.qp, Opcode::Recv, status);
         wc.src_qp = packet.src_qp;
         wc.byte_len = u16::try_from(GRH_SIZE.saturating_add(MAD_SIZE)).unwrap_or(u16::MAX);
         wc.slid = packet.slid;
@@ -359,9 +415,9 @@ impl Qp {
         wc.sl = packet.sl;
         wc.dlid_path_bits = path_bits;
         wc.grh = packet.grh.is_some();
-        self.complete_recv(&pass, wc, packet.solicited);
+        qp.complete_recv(pass, wc, packet.solicited);
         if status != Status::Success {
-            self.flush_recvs();
+            qp.flush_recvs();
         }
         Ok(())
     }

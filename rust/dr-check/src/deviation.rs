@@ -48,7 +48,7 @@ pub const ALL: &[Deviation] = &[
     },
     Deviation {
         number: 4,
-        title: "end of the way out with DrDLID set kept by the switch",
+        title: "DrDLID set at the end: kept by the switch",
         applies: |side, c| {
             side != Side::Reply
                 && counted(c)
@@ -61,7 +61,7 @@ pub const ALL: &[Deviation] = &[
     },
     Deviation {
         number: 5,
-        title: "end of the way back with DrSLID set not sent on by the switch",
+        title: "DrSLID set at the end: not sent on by the switch",
         applies: |side, c| {
             side != Side::Reply
                 && counted(c)

@@ -75,12 +75,14 @@ impl fmt::Display for Counts {
     }
 }
 
-/// The ports at which `side` is compared in `block`, and for an answer the ingress ports.
+/// The ports at which `side` is compared in `block`; for an answer those that the request may have
+/// come in by.
 fn ports(side: Side, block: &Block) -> Vec<u8> {
-    match side {
-        Side::Receive | Side::Reply => block.external_ports(),
-        Side::Send => crate::enumeration::ports(side, block),
+    let mut ports = block.external_ports();
+    if side == Side::Send && block.is_switch() {
+        ports.push(0);
     }
+    ports
 }
 
 /// Whether `side` has a counterpart in mainline for `case`. What an SMA hands over as an answer has

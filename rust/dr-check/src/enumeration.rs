@@ -99,13 +99,12 @@ pub fn outcome(decision: Decision) -> Outcome {
 }
 
 /// The ports at which `side` has a case in `block`.
-pub fn ports(side: Side, block: &Block) -> Vec<u8> {
+fn ports(side: Side, block: &Block) -> Vec<u8> {
     let mut ports = block.external_ports();
     match side {
         Side::Receive => {}
-        // The agent of a switch sits on port 0.
-        Side::Send if block.is_switch() => ports.push(0),
-        Side::Send => {}
+        // The agent of a switch sits on port 0; nothing of a channel adapter does.
+        Side::Send => ports.push(0),
         // The library does not ask.
         Side::Reply => ports.truncate(1),
     }

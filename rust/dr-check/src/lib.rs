@@ -9,6 +9,7 @@
 pub mod case;
 pub mod deviation;
 pub mod differential;
+pub mod documentation;
 pub mod enumeration;
 pub mod grid;
 pub mod mainline;

@@ -5,6 +5,7 @@
 use dr_check::{
     deviation,
     differential,
+    documentation,
     mainline, //
 };
 
@@ -25,4 +26,5 @@ fn every_difference_is_a_known_one() {
             kind.number
         );
     }
+    assert!(documentation::shows(&counts.to_string()));
 }

@@ -2,7 +2,10 @@
 
 //! Library and oracle agree on every case.
 
-use dr_check::enumeration;
+use dr_check::{
+    documentation,
+    enumeration, //
+};
 
 #[test]
 fn library_and_oracle_agree() {
@@ -12,6 +15,7 @@ fn library_and_oracle_agree() {
         panic!("{} mismatches, such as\n{example}", counts.mismatches);
     }
     assert!(counts.total() >= 100_000_000);
+    assert!(documentation::shows(&counts.to_string()));
     // Every verdict occurs on every side; only an answer never stays.
     for (side, verdicts) in counts.verdicts.iter().enumerate() {
         for (verdict, count) in verdicts.iter().enumerate() {

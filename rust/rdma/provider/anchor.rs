@@ -18,7 +18,10 @@ use super::{
     GRH_SIZE,
 };
 use crate::bindings;
-use core::ptr::NonNull;
+use core::{
+    ops::Deref,
+    ptr::NonNull, //
+};
 use kernel::{
     prelude::*,
     sync::{
@@ -95,10 +98,13 @@ impl Anchor {
     }
 
     /// Keeps the queue pair alive, unless it is going away.
-    pub(crate) fn enter(&self) -> Option<Pass<'_>> {
-        let before = self.users.fetch_add(1, Full);
-        let pass = Pass { anchor: self };
-        (before < CLOSED).then_some(pass)
+    pub(crate) fn enter(&self) -> Option<Pass<&Self>> {
+        Pass::new(self)
+    }
+
+    /// The same, for somebody with a reference of his own.
+    pub(crate) fn enter_owned(this: &Arc<Self>) -> Option<Pass<Arc<Self>>> {
+        Pass::new(this.clone())
     }
 
     /// Lets nobody in any more and waits until everybody is out.
@@ -110,11 +116,11 @@ impl Anchor {
 }
 
 /// Proof that a queue pair is not destroyed for the time being.
-pub(crate) struct Pass<'a> {
-    anchor: &'a Anchor,
+pub(crate) struct Pass<A: Deref<Target = Anchor>> {
+    anchor: A,
 }
 
-impl Drop for Pass<'_> {
+impl<A: Deref<Target = Anchor>> Drop for Pass<A> {
     fn drop(&mut self) {
         if self.anchor.users.fetch_sub(1, Full) == CLOSED + 1 {
             self.anchor.idle.complete_all();
@@ -122,7 +128,14 @@ impl Drop for Pass<'_> {
     }
 }
 
-impl Pass<'_> {
+impl<A: Deref<Target = Anchor>> Pass<A> {
+    /// Takes a pass, if there still are any.
+    fn new(anchor: A) -> Option<Self> {
+        let before = anchor.users.fetch_add(1, Full);
+        let pass = Self { anchor };
+        (before < CLOSED).then_some(pass)
+    }
+
     /// Tells the owner of a completion queue that there is something in it.
     ///
     /// Must be called without locks, since the owner may do anything in its handler.

@@ -16,8 +16,7 @@ use core::{
 };
 use kernel::{
     error::from_result,
-    ffi::c_int,
-    prelude::*, //
+    ffi::c_int, //
 };
 
 /// When to call the completion handler.

@@ -24,7 +24,10 @@ use kernel::{
     error::to_result,
     prelude::*,
     str::CStr,
-    sync::Arc, //
+    sync::{
+        Arc,
+        ArcBorrow, //
+    },
 };
 
 /// What the RDMA core allocates for a device.
@@ -38,11 +41,25 @@ struct Device<P: Provider> {
     data: MaybeUninit<Arc<P>>,
 }
 
-/// The driver's data of a device.
+/// The driver's data of a device, shared.
 ///
 /// # Safety
 ///
 /// `device` must be a device that was registered for `P`, and stay so for `'a`.
+pub(super) unsafe fn shared<'a, P: Provider>(
+    device: *mut bindings::ib_device,
+) -> ArcBorrow<'a, P> {
+    // SAFETY: By the requirements; `base` is the first member.
+    let slot = unsafe { &(*device.cast::<Device<P>>()).data };
+    // SAFETY: By the type invariants.
+    unsafe { slot.assume_init_ref() }.as_arc_borrow()
+}
+
+/// The driver's data of a device.
+///
+/// # Safety
+///
+/// As for [`shared`].
 pub(super) unsafe fn data<'a, P: Provider>(device: *mut bindings::ib_device) -> &'a P {
     // SAFETY: By the requirements; `base` is the first member.
     let slot = unsafe { &(*device.cast::<Device<P>>()).data };
@@ -95,7 +112,7 @@ impl<P: Provider> Registration<P> {
         // SAFETY: The core just allocated it, zeroed where not initialised.
         let this = unsafe { &mut *device.as_ptr() };
         // INVARIANT: Established here, taken back below should registering fail.
-        this.data.write(data);
+        this.data.write(data.clone());
         let base = &mut this.base;
         base.node_type = info.node_type.to_c();
         base.set_is_switch((info.node_type == NodeType::Switch).into());
@@ -119,6 +136,8 @@ impl<P: Provider> Registration<P> {
             // SAFETY: Registering failed, so that nobody uses the device.
             unsafe { free(device) };
         })?;
+        // SAFETY: Registered; `drop` disconnects before it unregisters.
+        unsafe { data.reporter().connect(device.cast()) };
         Ok(Self(device))
     }
 }
@@ -137,6 +156,10 @@ unsafe fn free<P: Provider>(device: NonNull<Device<P>>) {
 
 impl<P: Provider> Drop for Registration<P> {
     fn drop(&mut self) {
+        // SAFETY: By the type invariants.
+        unsafe { data::<P>(self.0.as_ptr().cast()) }
+            .reporter()
+            .disconnect();
         // SAFETY: By the type invariants.
         unsafe { bindings::ib_unregister_device(self.0.as_ptr().cast()) };
         // SAFETY: It is not registered any more.

@@ -68,7 +68,7 @@ pub(super) unsafe extern "C" fn process<P: Provider>(
     _pkey_index: *mut u16,
 ) -> c_int {
     // SAFETY: The core passes a registered device of ours.
-    let data = unsafe { device::data::<P>(device) };
+    let data = unsafe { device::shared::<P>(device) };
     // SAFETY: The core passes null or a valid completion.
     let origin = unsafe { wc.as_ref() }.map(|wc| MadOrigin {
         port: wc.port_num,
@@ -79,7 +79,7 @@ pub(super) unsafe extern "C" fn process<P: Provider>(
     let request = unsafe { &*request.cast::<[u8; MAD_SIZE]>() };
     // SAFETY: As above, and nobody else knows this one.
     let reply = unsafe { &mut *reply.cast::<[u8; MAD_SIZE]>() };
-    let result = data.process_mad(port, origin, request, reply);
+    let result = P::process_mad(data, port, origin, request, reply);
     if result == MadResult::Reply {
         // SAFETY: The core passes valid memory.
         unsafe { *reply_size = MAD_SIZE };

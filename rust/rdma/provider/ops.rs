@@ -18,6 +18,7 @@ use super::{
 use crate::bindings;
 use core::{
     marker::PhantomData,
+    mem::MaybeUninit,
     ptr, //
 };
 use kernel::{
@@ -71,7 +72,8 @@ impl<P: Provider> Table<P> {
             size_ib_cq: size_of::<cq::Cq<P>>(),
             size_ib_pd: size_of::<bindings::ib_pd>(),
             size_ib_qp: size_of::<qp::Qp<P>>(),
-            ..pin_init::zeroed()
+            // SAFETY: Numbers, pointers and optional functions, of which zero is a valid value.
+            ..unsafe { MaybeUninit::zeroed().assume_init() }
         }
     };
 }

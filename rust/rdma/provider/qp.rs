@@ -16,10 +16,7 @@ use super::{
 use crate::bindings;
 use core::{
     mem::MaybeUninit,
-    ptr::{
-        self,
-        NonNull, //
-    },
+    ptr::NonNull, //
 };
 use kernel::{
     error::from_result,
@@ -380,7 +377,7 @@ pub(super) unsafe extern "C" fn post_recv<P: Provider>(
             return error.to_errno();
         }
         // SAFETY: A valid request, as above.
-        next = unsafe { ptr::read(&raw const (*next).next) };
+        next = unsafe { (*next).next };
     }
     0
 }

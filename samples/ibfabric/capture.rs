@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Remembers the last packets on wires, for tests and the curious. Costs nothing when off.
+
+use crate::{
+    node::Node,
+    packet::Packet,
+    port::PortRef,
+    provider::MAD_SIZE,
+    ring::Ring, //
+};
+use kernel::{
+    fmt,
+    new_spinlock_irq,
+    prelude::*,
+    sync::{
+        Arc,
+        SpinLockIrq, //
+    },
+    time::{
+        Instant,
+        Monotonic, //
+    },
+};
+
+/// A packet on a wire.
+struct Sighting {
+    /// When.
+    time: Instant<Monotonic>,
+    /// From which port.
+    from: (Name, u8),
+    /// To which port.
+    to: (Name, u8),
+    /// Source LID.
+    slid: u16,
+    /// Destination LID.
+    dlid: u16,
+    /// The datagram.
+    data: [u8; MAD_SIZE],
+}
+
+/// The name of a node, kept without a reference to it.
+type Name = [u8; 16];
+
+/// Copies a name, or as much of it as fits.
+fn name_of(node: &Node) -> Name {
+    let mut name = [0; 16];
+    for (to, from) in name.iter_mut().zip(node.name().bytes()) {
+        *to = from;
+    }
+    name
+}
+
+/// The memory.
+#[pin_data]
+pub(crate) struct Capture {
+    capacity: usize,
+    start: Instant<Monotonic>,
+    #[pin]
+    ring: SpinLockIrq<Ring<Sighting>>,
+}
+
+impl Capture {
+    /// Remembers the last `capacity` packets.
+    pub(crate) fn new(capacity: usize) -> Result<Arc<Self>> {
+        let ring = Ring::new(capacity)?;
+        Arc::pin_init(
+            pin_init!(Self {
+                capacity,
+                start: Instant::now(),
+                ring <- new_spinlock_irq!(ring, "ibfabric_capture"),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Takes note of a packet that goes over a link.
+    pub(crate) fn record(&self, node: &Node, port: u8, peer: &PortRef, packet: &Packet) {
+        if self.capacity == 0 {
+            return;
+        }
+        let sighting = Sighting {
+            time: Instant::now(),
+            from: (name_of(node), port),
+            to: (name_of(&peer.node), peer.number),
+            slid: packet.slid,
+            dlid: packet.dlid,
+            data: packet.data,
+        };
+        let mut ring = self.ring.lock();
+        if ring.len() >= self.capacity {
+            ring.pop();
+        }
+        // There is room now.
+        let _ = ring.push(sighting);
+    }
+
+    /// Writes one line a packet: microseconds since load, from, to, LIDs, datagram.
+    pub(crate) fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ring = self.ring.lock();
+        for seen in ring.iter() {
+            let since = (seen.time - self.start).as_micros_ceil();
+            write!(f, "{since} ")?;
+            for (name, port) in [&seen.from, &seen.to] {
+                for byte in name.iter().take_while(|byte| **byte != 0) {
+                    write!(f, "{}", char::from(*byte))?;
+                }
+                write!(f, ":{port} ")?;
+            }
+            write!(f, "slid={:#06x} dlid={:#06x} ", seen.slid, seen.dlid)?;
+            for byte in seen.data {
+                write!(f, "{byte:02x}")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}

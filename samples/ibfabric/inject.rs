@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Lets a test put any datagram before a port, as if it had come over the link.
+//!
+//! The text is `DEVICE PORT HEX [slid=LID] [dlid=LID]` with 512 hexadecimal digits; LIDs are
+//! permissive unless told. One line at a write.
+
+use crate::{
+    fabric::Fabric,
+    packet::{
+        Packet,
+        LID_PERMISSIVE, //
+    },
+    port::PortRef,
+    provider::{
+        QpKind,
+        MAD_SIZE, //
+    },
+    wire, //
+};
+use kernel::{
+    prelude::*,
+    str::{
+        parse_int::ParseInt,
+        BStr, //
+    },
+    uaccess::UserSliceReader, //
+};
+
+/// No line can be longer.
+const MAX_LINE: usize = 640;
+
+/// Handles a write.
+pub(crate) fn write(fabric: &Fabric, reader: &mut UserSliceReader) -> Result {
+    let mut line = KVec::from_elem(0u8, reader.len(), GFP_KERNEL)?;
+    if line.len() > MAX_LINE {
+        return Err(EMSGSIZE);
+    }
+    reader.read_slice(&mut line)?;
+    let mut words = line
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty());
+    let node = fabric.find(words.next().ok_or(EINVAL)?).ok_or(ENODEV)?;
+    let number = number(words.next().ok_or(EINVAL)?)?;
+    let number = u8::try_from(number).map_err(|_| EINVAL)?;
+    let port = node.external_port(number).ok_or(EINVAL)?;
+    let mut packet = Packet {
+        slid: LID_PERMISSIVE,
+        dlid: LID_PERMISSIVE,
+        sl: 0,
+        src_qp: 0,
+        dest: QpKind::Smi,
+        qkey: 0,
+        pkey_index: 0,
+        solicited: false,
+        grh: None,
+        data: datagram(words.next().ok_or(EINVAL)?)?,
+    };
+    for word in words {
+        if let Some(lid) = word.strip_prefix(b"slid=") {
+            packet.slid = self::number(lid)?;
+        } else if let Some(lid) = word.strip_prefix(b"dlid=") {
+            packet.dlid = self::number(lid)?;
+        } else {
+            return Err(EINVAL);
+        }
+    }
+    wire::travel(
+        Some(PortRef {
+            node: node.clone(),
+            number: port.number,
+        }),
+        &packet,
+    );
+    Ok(())
+}
+
+/// Reads a number, decimal or with `0x`.
+fn number(text: &[u8]) -> Result<u16> {
+    u16::from_str(BStr::from_bytes(text))
+}
+
+/// Reads a datagram.
+fn datagram(text: &[u8]) -> Result<[u8; MAD_SIZE]> {
+    let digit = |digit: u8| -> Result<u8> {
+        let value = char::from(digit).to_digit(16).ok_or(EINVAL)?;
+        Ok(u8::try_from(value)?)
+    };
+    let mut data = [0; MAD_SIZE];
+    if text.len() != MAD_SIZE.saturating_mul(2) {
+        return Err(EINVAL);
+    }
+    for (to, pair) in data.iter_mut().zip(text.chunks_exact(2)) {
+        let &[high, low] = pair else {
+            return Err(EINVAL);
+        };
+        *to = digit(high)? << 4 | digit(low)?;
+    }
+    Ok(data)
+}

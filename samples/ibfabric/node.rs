@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A node: an HCA or a switch, as the RDMA core sees it.
+
+use crate::{
+    capture::Capture,
+    cq::Cq,
+    lft::Lft,
+    link::LinkLock,
+    packet::GrhView,
+    port::{
+        self,
+        Port,
+        PortConfig, //
+    },
+    provider::{
+        Anchor,
+        DeviceAttr,
+        DeviceInfo,
+        Grh,
+        MadOrigin,
+        MadResult,
+        NodeType,
+        Notify,
+        PortAttr,
+        PortEvent,
+        Provider,
+        QpInit,
+        QpModify,
+        QpState,
+        RecvWr,
+        Reporter,
+        SendWr,
+        WcBuffer,
+        GRH_SIZE,
+        MAD_SIZE, //
+    },
+    qp::{
+        self,
+        Qp, //
+    },
+    sma,
+    IbFabric, //
+};
+use kernel::{
+    new_spinlock_irq,
+    prelude::*,
+    str::CString,
+    sync::{
+        Arc,
+        ArcBorrow,
+        SpinLockIrq, //
+    },
+};
+
+/// A locally administered OUI.
+pub(crate) const VENDOR_ID: u32 = 0x02_1bfa;
+
+/// The number of the device, as the vendor numbers them.
+pub(crate) const DEVICE_ID: u16 = 0x0001;
+
+/// Hardware revision.
+pub(crate) const REVISION: u32 = 1;
+
+/// Entries of a port's P_Key table.
+pub(crate) const PKEYS: u16 = port::PKEYS as u16;
+
+/// Entries of a port's GID table.
+pub(crate) const GIDS: u8 = 8;
+
+/// Code of a width of four lanes.
+pub(crate) const WIDTH_4X: u8 = 2;
+
+/// Code of 10 Gbit/s a lane.
+pub(crate) const SPEED_QDR: u8 = 4;
+
+/// Entries of the largest completion queue.
+const MAX_CQE: u32 = 1 << 16;
+
+/// What a subnet manager can change of a switch.
+#[derive(Clone, Copy)]
+pub(crate) struct SwitchConfig {
+    /// The highest LID in the forwarding table.
+    pub(crate) linear_top: u16,
+    /// How long a packet may live.
+    pub(crate) life_time: u8,
+    /// Whether the state of some port changed.
+    pub(crate) port_state_change: bool,
+}
+
+/// A node.
+#[pin_data]
+pub(crate) struct Node {
+    /// Its name, `hca0` or `sw0`.
+    pub(crate) name: CString,
+    /// HCA or switch.
+    pub(crate) node_type: NodeType,
+    /// GUID of the node.
+    pub(crate) guid: u64,
+    /// The forwarding table of a switch.
+    pub(crate) lft: Option<Lft>,
+    /// Who remembers what is on the wires.
+    pub(crate) capture: Arc<Capture>,
+    /// Guards changes to links.
+    pub(crate) links: Arc<LinkLock>,
+    /// All ports, in order: from 0 on a switch, from 1 on an HCA.
+    pub(crate) ports: KVec<Pin<KBox<Port>>>,
+    /// What a subnet manager set, on a switch; also lets one write to the forwarding table at a time.
+    #[pin]
+    pub(crate) switch: SpinLockIrq<SwitchConfig>,
+    #[pin]
+    desc: SpinLockIrq<[u8; 64]>,
+    #[pin]
+    reporter: Reporter,
+}
+
+impl Node {
+    /// Makes a node with `ports` external ports. The last 12 bits of `guid` are for the ports.
+    pub(crate) fn new(
+        name: CString,
+        node_type: NodeType,
+        guid: u64,
+        ports: u8,
+        capture: Arc<Capture>,
+        links: Arc<LinkLock>,
+    ) -> Result<Arc<Self>> {
+        let (first, lft) = match node_type {
+            NodeType::Ca => (1, None),
+            NodeType::Switch => (0, Some(Lft::new()?)),
+        };
+        let mut list = KVec::with_capacity(usize::from(ports).saturating_add(1), GFP_KERNEL)?;
+        for number in first..=ports {
+            let port_guid = guid | u64::from(number);
+            let port = KBox::pin_init(Port::new(number, port_guid), GFP_KERNEL)?;
+            list.push(port, GFP_KERNEL)?;
+        }
+        let mut desc = [0; 64];
+        let text = [&b"ibfabric "[..], name.to_bytes()].into_iter().flatten();
+        for (to, from) in desc.iter_mut().zip(text) {
+            *to = *from;
+        }
+        Arc::pin_init(
+            pin_init!(Self {
+                name,
+                node_type,
+                guid,
+                lft,
+                capture,
+                links,
+                ports: list,
+                switch <- new_spinlock_irq!(
+                    SwitchConfig {
+                        linear_top: 0,
+                        life_time: 18,
+                        port_state_change: false,
+                    },
+                    "ibfabric_node_switch"
+                ),
+                desc <- new_spinlock_irq!(desc, "ibfabric_node_desc"),
+                reporter <- Reporter::new(),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// The port of that number.
+    pub(crate) fn port(&self, number: u8) -> Option<&Port> {
+        let first = match self.node_type {
+            NodeType::Ca => 1,
+            NodeType::Switch => 0,
+        };
+        let index = usize::from(number.checked_sub(first)?);
+        self.ports.get(index).map(|port| &**port)
+    }
+
+    /// The port of that number that a link can be plugged into.
+    pub(crate) fn external_port(&self, number: u8) -> Option<&Port> {
+        if number == 0 {
+            return None;
+        }
+        self.port(number)
+    }
+
+    /// The port of that number, as the RDMA core numbers them.
+    fn find(&self, number: u32) -> Result<&Port> {
+        let number = u8::try_from(number).map_err(|_| EINVAL)?;
+        self.port(number).ok_or(EINVAL)
+    }
+
+    /// How many ports a link can be plugged into.
+    pub(crate) fn external_ports(&self) -> u8 {
+        let zero = usize::from(self.node_type == NodeType::Switch);
+        u8::try_from(self.ports.len().saturating_sub(zero)).unwrap_or(u8::MAX)
+    }
+
+    /// Whether a port has a LID of its own: every port of an HCA, port 0 of a switch.
+    pub(crate) fn has_lid(&self, port: &Port) -> bool {
+        self.node_type == NodeType::Ca || port.number == 0
+    }
+
+    /// Tells the kernel about a port. Of a switch, it knows only port 0.
+    pub(crate) fn report(&self, port: &Port, event: PortEvent) {
+        if self.has_lid(port) {
+            self.reporter.report(port.number, event);
+        }
+    }
+
+    /// Notes that the state of some port changed.
+    pub(crate) fn port_state_changed(&self) {
+        self.switch.lock().port_state_change = true;
+    }
+
+    /// The node description.
+    pub(crate) fn desc(&self) -> [u8; 64] {
+        *self.desc.lock()
+    }
+
+    /// What the RDMA core has to know at once.
+    pub(crate) fn device_info(&self) -> DeviceInfo<'_> {
+        DeviceInfo {
+            name: &self.name,
+            node_type: self.node_type,
+            guid: self.guid,
+            desc: self.desc(),
+            ports: self.external_ports().into(),
+        }
+    }
+
+    /// The GID of a port at an index of its table. All but the first are empty.
+    fn gid(port: &Port, config: &PortConfig, index: usize) -> [u8; 16] {
+        if index != 0 {
+            return [0; 16];
+        }
+        (u128::from(config.gid_prefix) << 64 | u128::from(port.guid)).to_be_bytes()
+    }
+
+    /// The global route header of a packet from `port`.
+    pub(crate) fn build_grh(&self, port: &Port, grh: &Grh) -> [u8; GRH_SIZE] {
+        /// `IPVer` of every such header.
+        const VERSION: u32 = 6;
+        /// `NxtHdr` of a packet with InfiniBand transport headers.
+        const NEXT_HEADER: u8 = 0x1b;
+        /// Length of what follows: transport headers, datagram, checksum.
+        const LENGTH: u16 = 12 + 8 + 256 + 4;
+        let mut header = GrhView::zeroed();
+        header.set_version_class_flow(
+            VERSION << 28 | u32::from(grh.traffic_class) << 20 | grh.flow_label & 0xf_ffff,
+        );
+        header.set_length(LENGTH);
+        header.set_next_header(NEXT_HEADER);
+        header.set_hop_limit(grh.hop_limit);
+        header.set_sgid(&Self::gid(port, &port.config(), usize::from(grh.sgid_index)));
+        header.set_dgid(&grh.dgid);
+        header.0
+    }
+
+    /// The name as text.
+    pub(crate) fn name(&self) -> &str {
+        self.name.to_str().unwrap_or_default()
+    }
+}
+
+impl Provider for Node {
+    type Module = IbFabric;
+    type Cq = Arc<Cq>;
+    type Qp = Arc<Qp>;
+
+    const LOCAL_DMA_LKEY: u32 = qp::LOCAL_DMA_LKEY;
+
+    fn reporter(&self) -> &Reporter {
+        &self.reporter
+    }
+
+    fn query_device(&self) -> DeviceAttr {
+        DeviceAttr {
+            sys_image_guid: self.guid,
+            vendor_id: VENDOR_ID,
+            part_id: DEVICE_ID.into(),
+            revision: REVISION,
+            ports: self.external_ports().into(),
+            max_wr: qp::MAX_WR,
+            max_cqe: MAX_CQE,
+            max_send_sge: qp::MAX_SEND_SGE,
+            max_pkeys: PKEYS,
+        }
+    }
+
+    fn query_port(&self, port: u32) -> Result<PortAttr> {
+        let config = self.find(port)?.config();
+        Ok(PortAttr {
+            state: config.state,
+            phys_state: config.phys_state,
+            lid: config.lid,
+            lmc: config.lmc,
+            sm_lid: config.sm_lid,
+            sm_sl: config.sm_sl,
+            cap_mask: config.cap_mask,
+            subnet_prefix: config.gid_prefix,
+            subnet_timeout: config.subnet_timeout,
+            max_mtu: port::MTU_2048,
+            active_mtu: config.mtu,
+            active_width: WIDTH_4X,
+            active_speed: SPEED_QDR.into(),
+            gids: GIDS.into(),
+            pkeys: PKEYS,
+        })
+    }
+
+    fn modify_port(&self, port: u32, set: u32, clear: u32) -> Result {
+        self.find(port)?.configure(|config| {
+            config.cap_mask = config.cap_mask & !clear | set;
+        });
+        Ok(())
+    }
+
+    fn set_node_desc(&self, desc: &[u8; 64]) -> Result {
+        *self.desc.lock() = *desc;
+        Ok(())
+    }
+
+    fn query_gid(&self, port: u32, index: usize) -> Result<[u8; 16]> {
+        let port = self.find(port)?;
+        if index >= usize::from(GIDS) {
+            return Err(EINVAL);
+        }
+        Ok(Self::gid(port, &port.config(), index))
+    }
+
+    fn query_pkey(&self, port: u32, index: u16) -> Result<u16> {
+        let pkeys = self.find(port)?.pkeys();
+        pkeys.get(usize::from(index)).copied().ok_or(EINVAL)
+    }
+
+    fn create_cq(&self, depth: u32) -> Result<Arc<Cq>> {
+        if depth == 0 || depth > MAX_CQE {
+            return Err(EINVAL);
+        }
+        Cq::new(depth)
+    }
+
+    fn poll_cq(cq: &Arc<Cq>, out: &mut WcBuffer<'_>) {
+        cq.poll(out);
+    }
+
+    fn req_notify_cq(cq: &Arc<Cq>, notify: Notify) -> bool {
+        cq.arm(notify)
+    }
+
+    fn create_qp(&self, init: QpInit<'_, Self>, anchor: Arc<Anchor>) -> Result<Arc<Qp>> {
+        let port = self.find(init.port)?;
+        let qp = Qp::new(port.number, &init, anchor)?;
+        port.plug(init.kind, qp.clone())?;
+        Ok(qp)
+    }
+
+    fn modify_qp(qp: &Arc<Qp>, change: &QpModify) -> Result {
+        qp.modify(change)
+    }
+
+    fn qp_state(qp: &Arc<Qp>) -> QpState {
+        qp.state()
+    }
+
+    fn unplug_qp(&self, qp: &Arc<Qp>) {
+        if let Some(port) = self.port(qp.port) {
+            port.unplug(qp.kind);
+        }
+    }
+
+    fn destroy_qp(&self, qp: Arc<Qp>) {
+        qp.forget();
+    }
+
+    fn post_send(&self, qp: &Arc<Qp>, wr: &SendWr<'_>) -> Result {
+        qp.post_send(self, wr)
+    }
+
+    fn post_recv(qp: &Arc<Qp>, wr: RecvWr) -> Result {
+        qp.post_recv(wr)
+    }
+
+    fn process_mad(
+        this: ArcBorrow<'_, Self>,
+        port: u32,
+        origin: Option<MadOrigin>,
+        request: &[u8; MAD_SIZE],
+        reply: &mut [u8; MAD_SIZE],
+    ) -> MadResult {
+        let ingress = match (this.node_type, origin) {
+            (NodeType::Switch, Some(origin)) => origin.port,
+            _ => port,
+        };
+        match u8::try_from(ingress) {
+            Ok(ingress) => sma::process(this, ingress, request, reply),
+            Err(_) => MadResult::Consumed,
+        }
+    }
+}

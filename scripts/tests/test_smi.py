@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The module on Debian's kernel, on the virtual fabric: the rules at work on the real MAD layer.
+
+The vectors are those of the specification's section 14.2.2; what is expected of each was written
+down from there. An answer alone proves nothing in a fabric of one kernel, so posts on the wire are
+counted too.
+"""
+
+import pytest
+
+from smp import PERMISSIVE, follow, inject, make, short, tid_of
+
+DEBUG = "/sys/kernel/debug"
+
+
+def out(ptr, cnt, ipath=(), **more):
+    """An SMP on the way out."""
+    return make(ptr, cnt, ipath, **more)
+
+
+def ret(ptr, cnt, ipath=(), rpath=(), **more):
+    """An SMP on the way back."""
+    return make(ptr, cnt, ipath, rpath, ret=True, **more)
+
+
+LONG = (1,) * 63
+
+# name, node, ingress port, SMP, (verdict, egress or LID, Hop Pointer), rule, reason
+VECTORS = [
+    ("V1 transit", "sw0", 1, out(1, 2, (1, 2)), ("forward", 2, 2), "C14-9:2", "-"),
+    ("V2 transit egress 0", "sw0", 1, out(1, 2, (1, 0)), ("discard", None, None), "C14-9:2", "port-zero"),
+    ("V3 transit egress n+1", "sw0", 1, out(1, 2, (1, 5)), ("discard", None, None), "C14-9:2", "no-such-port"),
+    ("V4 end of path at switch", "sw0", 1, out(1, 1, (1,)), ("local", None, 2), "C14-9:3", "-"),
+    ("V5 end of path at CA", "hca0", 1, out(2, 2, (1, 2)), ("local", None, 3), "C14-9:3", "-"),
+    ("V6 transit at CA", "hca0", 1, out(1, 2, (1, 2)), ("discard", None, None), "C14-9:2", "ca-in-transit"),
+    ("V7 63 hops, transit", "sw0", 1, out(62, 63, LONG), ("forward", 1, 63), "C14-9:2", "-"),
+    ("V8 63 hops, last", "sw0", 1, out(63, 63, LONG), ("local", None, 64), "C14-9:3", "-"),
+    ("V9 64 hops", "sw0", 1, out(1, 64, (1, 2)), ("discard", None, None), "C14-6", "hop-count"),
+    ("C1 255 hops", "sw0", 1, out(255, 255, (1, 2)), ("discard", None, None), "C14-6", "hop-count"),
+    ("C1 64 hops on the way back", "sw0", 1, ret(64, 64, (1, 2), (1, 2)), ("discard", None, None), "C14-6", "hop-count"),
+    ("V11 past the end", "sw0", 1, out(3, 2, (1, 2)), ("local", None, 3), "C14-9:4", "-"),
+    ("V12 far past the end", "sw0", 1, out(4, 2, (1, 2)), ("discard", None, None), "C14-9:5", "hop-pointer"),
+    ("V13 not started", "sw0", 1, out(0, 2, (1, 2)), ("discard", None, None), "C14-9:1", "not-from-wire"),
+    ("V14 start of the directed part", "sw0", 1, out(0, 2, (2, 2), slid=5), ("forward", 2, 1), "C14-9:1", "-"),
+    ("V16 end, DrDLID at switch", "sw0", 1, out(1, 1, (1,), dlid=7), ("route", 7, 2), "C14-9:3", "-"),
+    ("V17 end, DrDLID at CA", "hca0", 1, out(1, 1, (1,), dlid=7), ("discard", None, None), "C14-9:3", "ca-in-transit"),
+    ("V18 no hop, from the wire", "sw0", 1, out(0, 0), ("local", None, 1), "C14-9:3", "-"),
+    ("V20 return transit", "sw0", 2, ret(2, 2, (1, 2), (1, 1)), ("forward", 1, 1), "C14-13:2", "-"),
+    ("V21 return egress 0", "sw0", 2, ret(2, 2, (1, 2), (0, 1)), ("discard", None, None), "C14-13:2", "port-zero"),
+    ("V22 return egress n+1", "sw0", 2, ret(2, 2, (1, 2), (5, 1)), ("discard", None, None), "C14-13:2", "no-such-port"),
+    ("V23 return end at CA", "hca0", 1, ret(1, 2, (1, 2), (1, 1)), ("local", None, 0), "C14-13:3", "-"),
+    ("V24 return end at switch", "sw0", 1, ret(1, 2, (1, 2), (1, 1)), ("local", None, 0), "C14-13:3", "-"),
+    ("V25 return end, DrSLID at switch", "sw0", 1, ret(1, 2, (1, 2), (1, 1), slid=5), ("route", 5, 0), "C14-13:3", "-"),
+    ("V27 return start, DrDLID", "sw0", 2, ret(3, 2, (1, 2), (2, 1), dlid=7), ("forward", 1, 2), "C14-13:1", "-"),
+    ("V29 return start, ingress in the path", "sw0", 1, ret(3, 2, (1, 2), (2, 1)), ("forward", 1, 2), "C14-13:1", "-"),
+    ("V30 return start at CA", "hca0", 1, ret(3, 2, (1, 2), (2, 1)), ("discard", None, None), "C14-13:1", "ca-in-transit"),
+    ("V31 return, over", "hca0", 1, ret(0, 2, (1, 2), (1, 1)), ("local", None, 0), "C14-13:4", "-"),
+    ("V32 return without a hop", "sw0", 1, ret(0, 0), ("local", None, 0), "C14-13:4", "-"),
+    ("V35 return transit, DrDLID", "sw0", 2, ret(2, 2, (1, 2), (1, 1), dlid=7), ("forward", 1, 1), "C14-13:2", "-"),
+    ("V36 back out of the ingress port", "sw0", 1, out(1, 2, (1, 1)), ("forward", 1, 2), "C14-9:2", "-"),
+]
+
+
+def load(guest, topology="pair"):
+    """Puts a fabric up under the module."""
+    guest.check(
+        "modprobe ib_umad\n"
+        "[ ! -d /sys/module/ibfabric ] || rmmod ibfabric\n"
+        f"insmod $MODULES/ibfabric.ko topology={topology}\n"
+        "[ -d /sys/module/ib_smi ] || /src/scripts/load")
+
+
+@pytest.fixture(name="pair")
+def pair_fixture(guest_stock):
+    """Two HCAs and a switch of four ports, with the module loaded."""
+    load(guest_stock)
+    return guest_stock
+
+
+def discards(guest):
+    """The counters of discards, by reason."""
+    lines = guest.check(f"cat {DEBUG}/ib_smi/discards").split("\n")
+    return {name: int(count) for name, count in (line.split() for line in lines if line)}
+
+
+def posts(guest):
+    """Packets put on a wire so far."""
+    return int(guest.check(f"sed -n 's/^total //p' {DEBUG}/ibfabric/posts"))
+
+
+def lid(guest, device):
+    """The LID of a device's first port."""
+    return int(guest.check(f"cat /sys/class/infiniband/{device}/ports/[01]/lid").split()[0], 16)
+
+
+def guid(guest, device):
+    """The node GUID of a device."""
+    return "0x" + guest.check(f"cat /sys/class/infiniband/{device}/node_guid").strip().replace(":", "")
+
+
+def test_every_vector(pair, parts):
+    events = inject(pair, [(node, port, smp, "") for _, node, port, smp, _, _, _ in VECTORS])
+    for name, node, port, smp, expected, rule, reason in VECTORS:
+        recv = [event for event in events.get(tid_of(smp), []) if event["event"] == "recv"
+                and event["device"] == node and event["ingress"] == str(port)]
+        got = [(*short(event), event["rule"], event["reason"]) for event in recv[:1]]
+        parts.add("passed" if got == [(*expected, rule, reason)] else "failed", f"{name}: {got}")
+    parts.verify()
+
+
+def test_every_discard_has_an_event_and_a_count(pair):
+    rows = [(node, port, make_again(smp), reason) for _, node, port, smp, _, _, reason in VECTORS if reason != "-"]
+    before = discards(pair)
+    events = inject(pair, [(node, port, smp, "") for node, port, smp, _ in rows])
+    after = discards(pair)
+    for node, _, smp, reason in rows:
+        told = [event["reason"] for event in events[tid_of(smp)] if event["event"] == "discard" and event["device"] == node]
+        assert told == [reason]
+    for reason in {reason for *_, reason in rows}:
+        assert after[reason] - before[reason] == sum(1 for *_, r in rows if r == reason), reason
+
+
+def make_again(smp):
+    """The same SMP with a TID of its own."""
+    return smp[:8] + make(0, 0)[8:16] + smp[16:]
+
+
+@pytest.mark.parametrize("path, node, hops", [("0", "hca0", 0), ("0,1", "sw0", 1), ("0,1,2", "hca1", 2)])
+def test_smpquery(pair, path, node, hops):
+    before = posts(pair)
+    text = pair.check(f"smpquery -C hca0 -D nodeinfo {path}")
+    assert f"Guid:............................{guid(pair, node)}" in text
+    assert posts(pair) - before == 2 * hops
+
+
+def test_ibnetdiscover_finds_every_node(pair):
+    text = pair.check("ibnetdiscover -C hca0")
+    for node in ("sw0", "hca0", "hca1"):
+        assert guid(pair, node)[2:] in text
+
+
+@pytest.mark.parametrize("what, options, path, node, count", [
+    ("leading", "--lid {sw0} --dr-slid {hca0}", "0,2", "hca1", 4),
+    ("trailing", "--dr-dlid {hca1}", "0,1", "hca1", 4),
+    ("both", "--lid {sw0} --dr-slid {hca0} --dr-dlid {hca1}", "0,2", "hca1", None),
+    ("no hop, to the switch", "--lid {sw0} --dr-slid {hca0}", "0", "sw0", 2),
+    ("no hop, on to a CA", "--lid {sw0} --dr-slid {hca0} --dr-dlid {hca1}", "0", "hca1", 4),
+])
+def test_combined_route(pair, what, options, path, node, count):
+    lids = {device: lid(pair, device) for device in ("sw0", "hca0", "hca1")}
+    before = posts(pair)
+    command = f"/src/scripts/dr-smp -C hca0 --timeout 500 {options.format(**lids)} {path}"
+    if what == "both":
+        # The directed part ends at a CA, which cannot route on: it must be dropped there.
+        status, _, _ = pair.run(command)
+        assert status == 2
+        return
+    text = pair.check(command)
+    assert f"node_guid {guid(pair, node)}" in text
+    # C14-10.1.1: both LIDs come back as they were.
+    for option, key in (("--dr-slid", "drslid"), ("--dr-dlid", "drdlid")):
+        words = options.format(**lids).split()
+        sent = int(words[words.index(option) + 1]) if option in words else PERMISSIVE
+        assert f"{key} 0x{sent:04x}" in text
+    assert posts(pair) - before == count
+
+
+def test_m10_a_client_on_a_switch(pair):
+    assert guid(pair, "hca1") in pair.check("/src/scripts/dr-smp -C sw0 0,2")
+    assert guid(pair, "hca0") in pair.check("/src/scripts/dr-smp -C sw0 0,1")
+
+
+def test_m11_no_agent_gets_an_answer_it_did_not_ask_for(pair):
+    # Agents of this host are numbered from 1 up: name each of the first 64 in the high TID word.
+    rows = [(node, 1, make(0, 0, high_tid=agent), "") for agent in range(1, 65) for node in ("sw0", "hca0")]
+    # The way back of a request without the D bit cleared ends the same way.
+    rows += [("hca0", 1, make(0, 2, ret=True, method=1, high_tid=agent), "") for agent in range(1, 65)]
+    before = discards(pair)
+    events = inject(pair, rows)
+    after = discards(pair)
+    assert after["nowhere-to-go"] - before["nowhere-to-go"] == 128
+    for _, _, smp, _ in rows:
+        assert not [event for event in events[tid_of(smp)] if event["event"] == "send"]
+        replies = [event for event in events[tid_of(smp)] if event["event"] == "reply"]
+        assert all(event["verdict"] == "discard" for event in replies)
+    assert "hca1" in pair.check("smpquery -C hca0 -D nodedesc 0,1,2")
+
+
+def test_a_reply_leaves_a_ca_by_the_port_it_came_in(pair):
+    # Past its end with a Return Path of the sender's making: the CA has no such port.
+    smp = out(3, 2, (1, 2))
+    events = inject(pair, [("hca0", 1, smp[:192] + bytes((0, 1, 7)) + smp[195:], "")])[tid_of(smp)]
+    assert [short(event)[0] for event in events if event["event"] == "reply"] == ["discard"]
+
+
+def test_the_way_there_and_back(pair):
+    events = follow(pair, "smpquery -C hca0 -D nodedesc 0,1,2 >/dev/null")
+    (story,) = [story for story in events.values() if story[0]["attr"] == "0x0010"]
+    steps = [(e["event"], e["device"], e["way"], int(e["before"]), int(e["after"]), e["rule"]) for e in story]
+    assert steps == [
+        ("send", "hca0", "request", 0, 1, "C14-9:1"),
+        ("recv", "sw0", "request", 1, 2, "C14-9:2"),
+        ("forward", "sw0", "request", 1, 2, "C14-9:2"),
+        ("recv", "hca1", "request", 2, 3, "C14-9:3"),
+        ("reply", "hca1", "response", 3, 2, "C14-13:1"),
+        ("recv", "sw0", "response", 2, 1, "C14-13:2"),
+        ("forward", "sw0", "response", 2, 1, "C14-13:2"),
+        ("recv", "hca0", "response", 1, 0, "C14-13:3"),
+    ]
+
+
+def test_dynamic_debug(pair):
+    sites = pair.check("grep '\\[ib_smi\\]' /proc/dynamic_debug/control")
+    for file in ("arrival.rs", "departure.rs", "transmit.rs"):
+        assert file in sites
+    pair.dmesg(clear=True)
+    pair.check("echo 'module ib_smi format recv: +pmfl' >/proc/dynamic_debug/control; smpquery -C hca0 -D nodeinfo 0,1 >/dev/null")
+    pair.check("echo 'module ib_smi -pmfl' >/proc/dynamic_debug/control")
+    lines = [line for line in pair.dmesg().splitlines() if "recv:" in line]
+    assert len(lines) == 2 and "send:" not in "".join(lines)
+    assert "ib_smi:judge:" in lines[0] and "device=sw0" in lines[0]
+    assert "request in=1 out=0 hop=1,2/1 verdict=local lid=0x0 rule=C14-9:3 reason=-" in lines[0]
+    pair.dmesg(clear=True)
+    pair.check("smpquery -C hca0 -D nodeinfo 0,1 >/dev/null")
+    assert "recv:" not in pair.dmesg()
+
+
+def test_probes_on_both_names(pair):
+    text = pair.check(
+        "cd /sys/kernel/tracing; echo >trace\n"
+        "echo 'p:old ib_core:smi_handle_dr_smp_recv hop_ptr=+6($arg1):u8 hop_cnt=+7($arg1):u8' >kprobe_events\n"
+        "echo 'p:new ib_smi:ib_smi_handle_dr_smp_recv hop_ptr=+6($arg1):u8' >>kprobe_events\n"
+        "echo 1 >events/kprobes/enable; smpquery -C hca0 -D nodeinfo 0,1 >/dev/null\n"
+        "echo 0 >events/kprobes/enable; cat trace; echo >kprobe_events")
+    for name in ("old", "new"):
+        assert text.count(f" {name}: (") == 2, name
+    assert "hop_ptr=1 hop_cnt=1" in text
+
+
+def test_loading_and_unloading(pair):
+    assert pair.run("rmmod ib_smi")[0] != 0, "the kernel keeps a livepatch that is enabled"
+    pair.check("/src/scripts/unload")
+    assert pair.run("smpquery -C hca0 -t 100 -D nodeinfo 0,1")[0] != 0
+    pair.check("/src/scripts/load && smpquery -C hca0 -D nodeinfo 0,1")
+    # Under traffic: what is lost in a transition is asked for again.
+    pair.check(
+        "while [ ! -e /tmp/stop ]; do ibnetdiscover -C hca0 >/dev/null 2>&1; done & \n"
+        "for cycle in 1 2 3; do /src/scripts/unload && /src/scripts/load || exit 1; done\n"
+        "touch /tmp/stop; wait; rm /tmp/stop; smpquery -C hca0 -D nodeinfo 0,1", timeout=180)
+
+
+def test_a_chain_of_62_switches(guest_stock):
+    load(guest_stock, "chain switches=62")
+    nodes = [line.split() for line in guest_stock.check(f"cat {DEBUG}/ibfabric/nodes").splitlines()]
+    assert len(nodes) == 64
+    text = guest_stock.check("ibnetdiscover -C hca0", timeout=240)
+    for _, _, node_guid, *_ in nodes:
+        assert node_guid[2:] in text
+    far = route(guest_stock, "hca0", "hca1")
+    assert len(far) == 63
+    before = posts(guest_stock)
+    found = guest_stock.check(f"/src/scripts/dr-smp -C hca0 0,{','.join(map(str, far))}")
+    assert f"node_guid {guid(guest_stock, 'hca1')}" in found
+    assert posts(guest_stock) - before == 126
+
+
+def route(guest, start, end):
+    """The egress ports of the shortest way between two nodes."""
+    links = {}
+    for line in guest.check(f"cat {DEBUG}/ibfabric/links").splitlines():
+        (a, a_port), (b, b_port) = (name.split(":") for name in line.split())
+        links.setdefault(a, []).append((int(a_port), b))
+        links.setdefault(b, []).append((int(b_port), a))
+    ways = {start: []}
+    queue = [start]
+    for node in queue:
+        for port, peer in links[node]:
+            if peer not in ways:
+                ways[peer] = [*ways[node], port]
+                queue.append(peer)
+    return ways[end]
+
+
+@pytest.mark.parametrize("words", ["topology=ring", "topology=chain switches=0", "topology=chain switches=63"])
+def test_bad_parameters(guest_stock, words):
+    guest_stock.check("[ ! -d /sys/module/ibfabric ] || rmmod ibfabric")
+    guest_stock.dmesg(clear=True)
+    status, _, _ = guest_stock.run(f"insmod $MODULES/ibfabric.ko {words}")
+    assert status != 0
+    assert "can be" in guest_stock.dmesg()
