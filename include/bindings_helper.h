@@ -18,6 +18,7 @@
 #include "mad_priv.h"
 #include "smi.h"
 
+#include "entry.h"
 #include "helpers.h"
 #include "../samples/ibfabric/helpers.h"
 #include "trace/events/ib_smi.h"

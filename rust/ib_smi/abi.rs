@@ -2,10 +2,11 @@
 
 //! The functions that stand in for ib_core's, as C calls them.
 //!
-//! Their names are fixed, so that a kprobe finds them. Each gives its arguments safe types and leaves
-//! the rest to a room of its own.
+//! ib_core's calls arrive in `entry.c`, where tracers can attach, and jump here. Each function gives its
+//! arguments safe types and leaves the rest to a room of its own.
 //!
-//! C headers: [`drivers/infiniband/core/smi.h`](srctree/drivers/infiniband/core/smi.h),
+//! C headers: `include/entry.h`,
+//! [`drivers/infiniband/core/smi.h`](srctree/drivers/infiniband/core/smi.h),
 //! [`drivers/infiniband/core/agent.h`](srctree/drivers/infiniband/core/agent.h)
 
 use super::{
@@ -28,16 +29,34 @@ use crate::{
 };
 use kernel::prelude::*;
 
-/// Fails to compile unless each replacement has the type of what it replaces.
+/// Fails to compile unless each replacement, and its body, has the type of what is replaced.
 const _: () = {
-    let _ = [bindings::smi_handle_dr_smp_recv, ib_smi_handle_dr_smp_recv];
-    let _ = [bindings::smi_handle_dr_smp_send, ib_smi_handle_dr_smp_send];
+    use bindings::*;
     let _ = [
-        bindings::smi_check_forward_dr_smp,
-        ib_smi_check_forward_dr_smp,
+        smi_handle_dr_smp_recv,
+        ib_smi_handle_dr_smp_recv,
+        self::rust_handle_dr_smp_recv,
     ];
-    let _ = [bindings::smi_get_fwd_port, ib_smi_get_fwd_port];
-    let _ = [bindings::agent_send_response, ib_smi_agent_send_response];
+    let _ = [
+        smi_handle_dr_smp_send,
+        ib_smi_handle_dr_smp_send,
+        self::rust_handle_dr_smp_send,
+    ];
+    let _ = [
+        smi_check_forward_dr_smp,
+        ib_smi_check_forward_dr_smp,
+        self::rust_check_forward_dr_smp,
+    ];
+    let _ = [
+        smi_get_fwd_port,
+        ib_smi_get_fwd_port,
+        self::rust_get_fwd_port,
+    ];
+    let _ = [
+        agent_send_response,
+        ib_smi_agent_send_response,
+        self::rust_agent_send_response,
+    ];
 };
 
 /// All replacements.
@@ -46,20 +65,23 @@ pub(crate) static PATCH: Patch<6> = unsafe {
     Patch::new([
         (
             c"smi_handle_dr_smp_recv",
-            ib_smi_handle_dr_smp_recv as *const (),
+            bindings::ib_smi_handle_dr_smp_recv as *const (),
         ),
         (
             c"smi_handle_dr_smp_send",
-            ib_smi_handle_dr_smp_send as *const (),
+            bindings::ib_smi_handle_dr_smp_send as *const (),
         ),
         (
             c"smi_check_forward_dr_smp",
-            ib_smi_check_forward_dr_smp as *const (),
+            bindings::ib_smi_check_forward_dr_smp as *const (),
         ),
-        (c"smi_get_fwd_port", ib_smi_get_fwd_port as *const ()),
+        (
+            c"smi_get_fwd_port",
+            bindings::ib_smi_get_fwd_port as *const (),
+        ),
         (
             c"agent_send_response",
-            ib_smi_agent_send_response as *const (),
+            bindings::ib_smi_agent_send_response as *const (),
         ),
         (c"", core::ptr::null()),
     ])
@@ -85,7 +107,7 @@ fn port(number: u32) -> u8 {
 ///
 /// `smp` must be an SMP in ib_mad's receive buffer that is the caller's alone.
 #[no_mangle]
-unsafe extern "C" fn ib_smi_handle_dr_smp_recv(
+unsafe extern "C" fn rust_handle_dr_smp_recv(
     smp: *mut bindings::ib_smp,
     is_switch: bool,
     port_num: u32,
@@ -110,7 +132,7 @@ unsafe extern "C" fn ib_smi_handle_dr_smp_recv(
 ///
 /// `smp` must be a valid SMP that nobody writes to.
 #[no_mangle]
-unsafe extern "C" fn ib_smi_check_forward_dr_smp(
+unsafe extern "C" fn rust_check_forward_dr_smp(
     smp: *mut bindings::ib_smp,
 ) -> bindings::smi_forward_action {
     // SAFETY: By the safety requirements.
@@ -127,7 +149,7 @@ unsafe extern "C" fn ib_smi_check_forward_dr_smp(
 ///
 /// `smp` must be a valid SMP that nobody writes to.
 #[no_mangle]
-unsafe extern "C" fn ib_smi_get_fwd_port(smp: *mut bindings::ib_smp) -> c_int {
+unsafe extern "C" fn rust_get_fwd_port(smp: *mut bindings::ib_smp) -> c_int {
     // SAFETY: By the safety requirements.
     arrival::forward_port(unsafe { &*smp.cast::<Smp>() }).into()
 }
@@ -138,7 +160,7 @@ unsafe extern "C" fn ib_smi_get_fwd_port(smp: *mut bindings::ib_smp) -> c_int {
 ///
 /// `smp` must be an SMP that ib_mad is about to send, or has received, and that is the caller's alone.
 #[no_mangle]
-unsafe extern "C" fn ib_smi_handle_dr_smp_send(
+unsafe extern "C" fn rust_handle_dr_smp_send(
     smp: *mut bindings::ib_smp,
     is_switch: bool,
     port_num: u32,
@@ -154,7 +176,7 @@ unsafe extern "C" fn ib_smi_handle_dr_smp_send(
 /// `mad` must be `mad_len` bytes long and at least 256, `grh`, `wc` and `device` those of the MAD that
 /// ib_mad has received.
 #[no_mangle]
-unsafe extern "C" fn ib_smi_agent_send_response(
+unsafe extern "C" fn rust_agent_send_response(
     mad: *const bindings::ib_mad_hdr,
     grh: *const bindings::ib_grh,
     wc: *const bindings::ib_wc,

@@ -14,9 +14,6 @@ use crate::{
 /// The LID that stands for "whoever is at the other end of the link".
 pub(crate) const LID_PERMISSIVE: u16 = 0xffff;
 
-/// The key of every QP1.
-pub(crate) const QP1_QKEY: u32 = 0x8001_0000;
-
 /// A management datagram with what the headers around it say.
 pub(crate) struct Packet {
     /// Source LID.

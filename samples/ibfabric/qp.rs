@@ -13,10 +13,7 @@ use crate::{
         Entry, //
     },
     node::Node,
-    packet::{
-        Packet,
-        QP1_QKEY, //
-    },
+    packet::Packet,
     provider::{
         Anchor,
         Opcode,
@@ -336,6 +333,17 @@ impl Qp {
         }
     }
 
+    /// The key that goes into a packet: one with the highest bit set stands for the sender's own.
+    fn effective_qkey(&self, asked: u32) -> u32 {
+        /// `IB_QP_SET_QKEY`.
+        const OWN: u32 = 1 << 31;
+        if asked & OWN == 0 {
+            asked
+        } else {
+            self.inner.lock().qkey
+        }
+    }
+
     /// Reads a send request and puts the packet on its way.
     fn send(&self, node: &Node, wr: &SendWr<'_>) -> Result<(), Status> {
         let ah = wr.ah().ok_or(Status::LocalQpOperation)?;
@@ -360,7 +368,7 @@ impl Qp {
             sl: ah.sl,
             src_qp: self.kind.number(),
             dest,
-            qkey: wr.remote_qkey(),
+            qkey: self.effective_qkey(wr.remote_qkey()),
             pkey_index: wr.pkey_index(),
             solicited: wr.is_solicited(),
             grh: ah.grh.map(|grh| node.build_grh(port, &grh)),
@@ -388,14 +396,14 @@ impl Visit {
         path_bits: u8,
     ) -> Result<(), Refusal> {
         let (qp, pass) = (&self.qp, &self.pass);
-        if qp.kind == QpKind::Gsi && packet.qkey != QP1_QKEY {
-            return Err(Refusal::NotAccepted);
-        }
         let (wr_id, status) = {
             let mut inner = qp.inner.lock();
             match inner.state {
                 QpState::ReadyToReceive | QpState::ReadyToSend | QpState::SendError => {}
                 _ => return Err(Refusal::NotAccepted),
+            }
+            if qp.kind == QpKind::Gsi && packet.qkey != inner.qkey {
+                return Err(Refusal::NotAccepted);
             }
             let wr = inner.recvs.pop().ok_or(Refusal::NoBuffer)?;
             let status = pass

@@ -3,7 +3,8 @@
 //! Where mainline deviates from the rules: for each kind, on which input.
 //!
 //! Each predicate looks at the input alone, not at what either side made of it. It is exact: it
-//! holds where the two differ by this kind, and nowhere else. The numbers are those of
+//! holds where the two differ by this kind, and nowhere else. (M19 covers whatever is not to be
+//! discarded; that it asks the oracle.) The numbers are those of
 //! `Documentation/rules.rst`; M1, M2 and M12 to M14 lie outside of what is compared.
 
 use crate::case::{

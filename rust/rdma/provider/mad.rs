@@ -19,10 +19,6 @@ pub(crate) const MAD_SIZE: usize = 256;
 pub(crate) struct MadOrigin {
     /// The port that it came in by: on a switch, an external one.
     pub(crate) port: u32,
-    /// The sender's LID.
-    pub(crate) slid: u32,
-    /// The sender's queue pair number.
-    pub(crate) src_qp: u32,
 }
 
 /// What becomes of a datagram.
@@ -70,11 +66,7 @@ pub(super) unsafe extern "C" fn process<P: Provider>(
     // SAFETY: The core passes a registered device of ours.
     let data = unsafe { device::shared::<P>(device) };
     // SAFETY: The core passes null or a valid completion.
-    let origin = unsafe { wc.as_ref() }.map(|wc| MadOrigin {
-        port: wc.port_num,
-        slid: wc.slid,
-        src_qp: wc.src_qp,
-    });
+    let origin = unsafe { wc.as_ref() }.map(|wc| MadOrigin { port: wc.port_num });
     // SAFETY: The core passes initialised buffers of at least the size that the port announced.
     let request = unsafe { &*request.cast::<[u8; MAD_SIZE]>() };
     // SAFETY: As above, and nobody else knows this one.
