@@ -10,8 +10,7 @@ use crate::{
     ring::Ring, //
 };
 use kernel::{
-    fmt,
-    new_spinlock_irq,
+    fmt, new_spinlock_irq,
     prelude::*,
     sync::{
         Arc,

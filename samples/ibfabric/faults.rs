@@ -33,7 +33,9 @@ pub(crate) fn write(fabric: &Fabric, reader: &mut UserSliceReader) -> Result {
         .filter(|word| !word.is_empty());
     let mut word = || words.next().ok_or(EINVAL);
     let node = fabric.find(word()?).ok_or(ENODEV)?;
-    let port = node.port(u8::from_str(BStr::from_bytes(word()?))?).ok_or(EINVAL)?;
+    let port = node
+        .port(u8::from_str(BStr::from_bytes(word()?))?)
+        .ok_or(EINVAL)?;
     let kind = match word()? {
         b"smi" => QpKind::Smi,
         b"gsi" => QpKind::Gsi,

@@ -249,7 +249,11 @@ impl Node {
         header.set_length(LENGTH);
         header.set_next_header(NEXT_HEADER);
         header.set_hop_limit(grh.hop_limit);
-        header.set_sgid(&Self::gid(port, &port.config(), usize::from(grh.sgid_index)));
+        header.set_sgid(&Self::gid(
+            port,
+            &port.config(),
+            usize::from(grh.sgid_index),
+        ));
         header.set_dgid(&grh.dgid);
         header.0
     }

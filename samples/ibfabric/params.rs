@@ -81,7 +81,11 @@ impl Params {
         };
         Ok(Self {
             topology,
-            switches: within("switches", crate::module_parameters::switches.value(), 1..=62)?,
+            switches: within(
+                "switches",
+                crate::module_parameters::switches.value(),
+                1..=62,
+            )?,
             leaves: within("leaves", crate::module_parameters::leaves.value(), 1..=64)?,
             spines: within("spines", crate::module_parameters::spines.value(), 1..=64)?,
             hosts: within("hosts", crate::module_parameters::hosts.value(), 1..=64)?,

@@ -96,6 +96,10 @@ pub(super) unsafe fn attr(ah: *mut bindings::ib_ah) -> Option<AhAttr> {
 }
 
 /// `create_ah`: needs nothing but memory, which the core has allocated already.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 pub(super) unsafe extern "C" fn create(
     ah: *mut bindings::ib_ah,
     init: *mut bindings::rdma_ah_init_attr,
@@ -116,6 +120,10 @@ pub(super) unsafe extern "C" fn create(
 }
 
 /// `query_ah`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 pub(super) unsafe extern "C" fn query(
     ah: *mut bindings::ib_ah,
     out: *mut bindings::rdma_ah_attr,
@@ -138,6 +146,10 @@ pub(super) unsafe extern "C" fn query(
 }
 
 /// `destroy_ah`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 pub(super) unsafe extern "C" fn destroy(_ah: *mut bindings::ib_ah, _flags: u32) -> c_int {
     0
 }

@@ -84,6 +84,10 @@ pub(super) unsafe fn inner<'a, P: Provider>(cq: *mut bindings::ib_cq) -> &'a P::
 }
 
 /// `create_cq`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 pub(super) unsafe extern "C" fn create<P: Provider>(
     cq: *mut bindings::ib_cq,
     attr: *const bindings::ib_cq_init_attr,
@@ -107,6 +111,10 @@ pub(super) unsafe extern "C" fn create<P: Provider>(
 }
 
 /// `destroy_cq`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 pub(super) unsafe extern "C" fn destroy<P: Provider>(
     cq: *mut bindings::ib_cq,
     _udata: *mut bindings::ib_udata,
@@ -119,6 +127,10 @@ pub(super) unsafe extern "C" fn destroy<P: Provider>(
 }
 
 /// `poll_cq`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 pub(super) unsafe extern "C" fn poll<P: Provider>(
     cq: *mut bindings::ib_cq,
     entries: c_int,
@@ -137,6 +149,10 @@ pub(super) unsafe extern "C" fn poll<P: Provider>(
 }
 
 /// `req_notify_cq`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 pub(super) unsafe extern "C" fn req_notify<P: Provider>(
     cq: *mut bindings::ib_cq,
     flags: bindings::ib_cq_notify_flags,

@@ -23,7 +23,10 @@ use core::{
 use kernel::{
     error::to_result,
     prelude::*,
-    str::CStr,
+    str::{
+        CStr,
+        CStrExt, //
+    },
     sync::{
         Arc,
         ArcBorrow, //
@@ -46,9 +49,7 @@ struct Device<P: Provider> {
 /// # Safety
 ///
 /// `device` must be a device that was registered for `P`, and stay so for `'a`.
-pub(super) unsafe fn shared<'a, P: Provider>(
-    device: *mut bindings::ib_device,
-) -> ArcBorrow<'a, P> {
+pub(super) unsafe fn shared<'a, P: Provider>(device: *mut bindings::ib_device) -> ArcBorrow<'a, P> {
     // SAFETY: By the requirements; `base` is the first member.
     let slot = unsafe { &(*device.cast::<Device<P>>()).data };
     // SAFETY: By the type invariants.
@@ -122,15 +123,14 @@ impl<P: Provider> Registration<P> {
         base.local_dma_lkey = P::LOCAL_DMA_LKEY;
         for (to, from) in base.node_desc.iter_mut().zip(info.desc) {
             // CAST: A byte is a character in C.
-            *to = from as _;
+            *to = from as kernel::ffi::c_char;
         }
         // SAFETY: The device is allocated and not registered; the table is copied.
         unsafe { bindings::ib_set_device_ops(base, &ops::Table::<P>::OPS) };
         // SAFETY: All that the core wants is set; without a DMA device, it uses virtual DMA. The name
         // is no format, as checked above.
-        let status = unsafe {
-            bindings::ib_register_device(base, info.name.as_ptr().cast(), ptr::null_mut())
-        };
+        let status =
+            unsafe { bindings::ib_register_device(base, info.name.as_char_ptr(), ptr::null_mut()) };
         // INVARIANT: Registered, or else dropped unseen.
         to_result(status).inspect_err(|_| {
             // SAFETY: Registering failed, so that nobody uses the device.

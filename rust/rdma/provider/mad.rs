@@ -52,6 +52,10 @@ impl MadResult {
 }
 
 /// `process_mad`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 pub(super) unsafe extern "C" fn process<P: Provider>(
     device: *mut bindings::ib_device,
     _flags: c_int,

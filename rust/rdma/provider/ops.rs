@@ -79,6 +79,10 @@ impl<P: Provider> Table<P> {
 }
 
 /// `query_device`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 unsafe extern "C" fn query_device<P: Provider>(
     device: *mut bindings::ib_device,
     attr: *mut bindings::ib_device_attr,
@@ -95,6 +99,10 @@ unsafe extern "C" fn query_device<P: Provider>(
 }
 
 /// `modify_device`: the node description only.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 unsafe extern "C" fn modify_device<P: Provider>(
     device: *mut bindings::ib_device,
     mask: c_int,
@@ -116,6 +124,10 @@ unsafe extern "C" fn modify_device<P: Provider>(
 }
 
 /// `query_port`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 unsafe extern "C" fn query_port<P: Provider>(
     device: *mut bindings::ib_device,
     port: u32,
@@ -131,6 +143,10 @@ unsafe extern "C" fn query_port<P: Provider>(
 }
 
 /// `modify_port`: capability bits only, of which `IsSM` is the one that counts.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 unsafe extern "C" fn modify_port<P: Provider>(
     device: *mut bindings::ib_device,
     port: u32,
@@ -148,6 +164,10 @@ unsafe extern "C" fn modify_port<P: Provider>(
 }
 
 /// `get_port_immutable`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 unsafe extern "C" fn get_port_immutable<P: Provider>(
     device: *mut bindings::ib_device,
     port: u32,
@@ -167,6 +187,10 @@ unsafe extern "C" fn get_port_immutable<P: Provider>(
 }
 
 /// `get_link_layer`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 unsafe extern "C" fn get_link_layer(
     _device: *mut bindings::ib_device,
     _port: u32,
@@ -175,6 +199,10 @@ unsafe extern "C" fn get_link_layer(
 }
 
 /// `query_gid`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 unsafe extern "C" fn query_gid<P: Provider>(
     device: *mut bindings::ib_device,
     port: u32,
@@ -192,6 +220,10 @@ unsafe extern "C" fn query_gid<P: Provider>(
 }
 
 /// `query_pkey`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 unsafe extern "C" fn query_pkey<P: Provider>(
     device: *mut bindings::ib_device,
     port: u32,
@@ -208,11 +240,19 @@ unsafe extern "C" fn query_pkey<P: Provider>(
 }
 
 /// `alloc_pd`: there is nothing to protect.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 unsafe extern "C" fn alloc_pd(_pd: *mut bindings::ib_pd, _udata: *mut bindings::ib_udata) -> c_int {
     0
 }
 
 /// `dealloc_pd`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 unsafe extern "C" fn dealloc_pd(
     _pd: *mut bindings::ib_pd,
     _udata: *mut bindings::ib_udata,
@@ -227,11 +267,19 @@ fn err_ptr(error: Error) -> *mut bindings::ib_mr {
 }
 
 /// `get_dma_mr`: never called, for there is a local DMA key.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 unsafe extern "C" fn get_dma_mr(_pd: *mut bindings::ib_pd, _access: c_int) -> *mut bindings::ib_mr {
     err_ptr(EOPNOTSUPP)
 }
 
 /// `reg_user_mr`: refused.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 unsafe extern "C" fn reg_user_mr(
     _pd: *mut bindings::ib_pd,
     _start: u64,
@@ -245,6 +293,10 @@ unsafe extern "C" fn reg_user_mr(
 }
 
 /// `dereg_mr`: there is none.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 unsafe extern "C" fn dereg_mr(_mr: *mut bindings::ib_mr, _udata: *mut bindings::ib_udata) -> c_int {
     EINVAL.to_errno()
 }

@@ -214,6 +214,10 @@ unsafe fn device_of<'a, P: Provider>(qp: *mut bindings::ib_qp) -> &'a P {
 }
 
 /// `create_qp`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 pub(super) unsafe extern "C" fn create<P: Provider>(
     qp: *mut bindings::ib_qp,
     attr: *mut bindings::ib_qp_init_attr,
@@ -268,6 +272,10 @@ pub(super) unsafe extern "C" fn create<P: Provider>(
 }
 
 /// `destroy_qp`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 pub(super) unsafe extern "C" fn destroy<P: Provider>(
     qp: *mut bindings::ib_qp,
     _udata: *mut bindings::ib_udata,
@@ -285,6 +293,10 @@ pub(super) unsafe extern "C" fn destroy<P: Provider>(
 }
 
 /// `modify_qp`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 pub(super) unsafe extern "C" fn modify<P: Provider>(
     qp: *mut bindings::ib_qp,
     attr: *mut bindings::ib_qp_attr,
@@ -315,6 +327,10 @@ pub(super) unsafe extern "C" fn modify<P: Provider>(
 }
 
 /// `query_qp`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 pub(super) unsafe extern "C" fn query<P: Provider>(
     qp: *mut bindings::ib_qp,
     attr: *mut bindings::ib_qp_attr,
@@ -335,6 +351,10 @@ pub(super) unsafe extern "C" fn query<P: Provider>(
 }
 
 /// `post_send`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 pub(super) unsafe extern "C" fn post_send<P: Provider>(
     qp: *mut bindings::ib_qp,
     wr: *const bindings::ib_send_wr,
@@ -360,6 +380,10 @@ pub(super) unsafe extern "C" fn post_send<P: Provider>(
 }
 
 /// `post_recv`.
+///
+/// # Safety
+///
+/// For the core only, which calls it as `struct ib_device_ops` has it.
 pub(super) unsafe extern "C" fn post_recv<P: Provider>(
     qp: *mut bindings::ib_qp,
     wr: *const bindings::ib_recv_wr,

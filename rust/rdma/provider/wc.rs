@@ -124,7 +124,7 @@ impl Wc {
         wc.slid = self.slid.into();
         if self.grh {
             // CAST: A flag, 1.
-            wc.wc_flags = bindings::ib_wc_flags_IB_WC_GRH as _;
+            wc.wc_flags = bindings::ib_wc_flags_IB_WC_GRH as kernel::ffi::c_int;
         }
         wc.pkey_index = self.pkey_index;
         wc.sl = self.sl;

@@ -89,10 +89,7 @@ enum LinkChange {
 }
 
 /// What the two state fields of a Set mean for the link and for the logical state.
-fn states(
-    config: &PortConfig,
-    asked: &PortInfo,
-) -> Result<(LinkChange, Option<PortState>), Fault> {
+fn states(config: &PortConfig, asked: &PortInfo) -> Result<(LinkChange, Option<PortState>), Fault> {
     let link = match asked.phys_state() {
         // Sleeping is not supported, which is allowed.
         0 | 1 => LinkChange::Nothing,

@@ -89,17 +89,14 @@ pub(super) fn forwarding(node: &Node, block: u32) -> Result<[u8; 64], Fault> {
 }
 
 /// Writes a block of LinearForwardingTable. Returns the new value.
-pub(super) fn set_forwarding(
-    node: &Node,
-    block: u32,
-    value: &[u8; 64],
-) -> Result<[u8; 64], Fault> {
+pub(super) fn set_forwarding(node: &Node, block: u32, value: &[u8; 64]) -> Result<[u8; 64], Fault> {
     let lft = node.lft.as_ref().ok_or(Fault::BadAttribute)?;
     let number = u16::try_from(block).map_err(|_| Fault::BadValue)?;
     {
         // One writer at a time.
         let _config = node.switch.lock();
-        lft.write_block(number, value).map_err(|_| Fault::BadValue)?;
+        lft.write_block(number, value)
+            .map_err(|_| Fault::BadValue)?;
     }
     forwarding(node, block)
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the kernel's ib_smi.h, opa_smi.h, smi.h and smi.c need of the rest of the kernel, for a
- * build in user space. Takes the place of the kernel's header of the same
- * name.
+ * build in user space. Takes the place of the kernel's header of the same name.
  */
 #ifndef SHIM_RDMA_IB_MAD_H
 #define SHIM_RDMA_IB_MAD_H
