@@ -30,6 +30,10 @@ test: ## set up what is missing, build, and run all tests
 check: ## formatting, lints and other checks of the sources
 	@$(S)/check
 
+.PHONY: format
+format: ## format the Rust sources as the kernel does
+	@$(S)/format
+
 .PHONY: all
 all: modules dr-judge ## everything that is built
 

@@ -20,9 +20,11 @@ use super::{
 };
 
 /// Judges the answer `smp` (D is 1, the Hop Pointer as the request was handed up with: Hop
-/// Count + 1) of `node`'s own SMA to an SMP that came in from the wire.
+/// Count + 1) of `node`'s own SMA to an SMP that came in from the wire through `ingress`.
+///
+/// A channel adapter answers by the port that it was asked through, whose QP0 sends by no other.
 #[inline]
-pub fn reply(smp: &DrSmp<'_>, node: Node) -> Decision {
+pub fn reply(smp: &DrSmp<'_>, node: Node, ingress: u8) -> Decision {
     if smp.hop_cnt > MAX_HOPS {
         Decision::discard(smp, Rule::C14_6, Reason::HopCount)
     } else if smp.direction != Direction::Returning {
@@ -39,7 +41,12 @@ pub fn reply(smp: &DrSmp<'_>, node: Node) -> Decision {
         }
     } else {
         let hop = smp.hop_cnt;
-        Decision::forward(smp, node, Rule::C14_13_1, smp.returned(hop), hop)
+        let egress = smp.returned(hop);
+        if node.has(egress) && !node.is_switch() && egress != ingress {
+            Decision::discard(smp, Rule::C14_13_1, Reason::WrongPort)
+        } else {
+            Decision::forward(smp, node, Rule::C14_13_1, egress, hop)
+        }
     }
 }
 
@@ -75,7 +82,8 @@ mod tests {
         rule: &'static str,
     }
 
-    /// Four external ports, `port` is Return Path's element 2. A CA and a switch answer alike.
+    /// Four external ports, the request came in by the last, `port` is Return Path's element 2. A CA
+    /// and a switch answer alike.
     fn check(row: Row) {
         let mut return_path = [9; PATH_LEN];
         return_path[2] = row.port;
@@ -89,7 +97,7 @@ mod tests {
             return_path: &return_path,
         };
         for kind in [NodeKind::Ca, NodeKind::Switch] {
-            let decision = reply(&smp, Node { kind, ports: 4 });
+            let decision = reply(&smp, Node { kind, ports: 4 }, 4);
             assert_eq!(decision.verdict, row.verdict, "{}", row.what);
             assert_eq!(decision.hop_ptr, row.hop_ptr, "{}", row.what);
             assert_eq!(decision.record, None, "{}", row.what);
@@ -120,5 +128,22 @@ mod tests {
             lids: (Permissive, Lid(7)), verdict: Discard(Reason::HopPointer), hop_ptr: 2, rule: "C14-13:5" });
         check(Row { what: "too many hops", direction: Returning, hop: (65, 64), port: 4,
             lids: (Permissive, Lid(7)), verdict: Discard(Reason::HopCount), hop_ptr: 65, rule: "C14-6" });
+    }
+
+    #[test]
+    fn a_ca_answers_by_the_port_it_was_asked_through() {
+        let smp = DrSmp {
+            direction: Returning,
+            hop_ptr: 3,
+            hop_cnt: 2,
+            dr_slid: Permissive,
+            dr_dlid: Permissive,
+            initial_path: &[9; PATH_LEN],
+            return_path: &[2; PATH_LEN],
+        };
+        let verdict = |kind, ingress| reply(&smp, Node { kind, ports: 4 }, ingress).verdict;
+        assert_eq!(verdict(NodeKind::Ca, 1), Discard(Reason::WrongPort));
+        assert_eq!(verdict(NodeKind::Ca, 2), Forward { egress: 2 });
+        assert_eq!(verdict(NodeKind::Switch, 1), Forward { egress: 2 });
     }
 }

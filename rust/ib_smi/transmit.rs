@@ -111,7 +111,7 @@ fn pass(device: &Device, agent_port: u32, port: Option<&Port>, outgoing: &Outgoi
     let decision = if outgoing.transit {
         dr::receive(&route, node, outgoing.ingress)
     } else {
-        dr::reply(&route, node)
+        dr::reply(&route, node, outgoing.ingress)
     };
     let mut hop = Hop {
         smp,

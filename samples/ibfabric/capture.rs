@@ -10,7 +10,8 @@ use crate::{
     ring::Ring, //
 };
 use kernel::{
-    fmt, new_spinlock_irq,
+    fmt,
+    new_spinlock_irq,
     prelude::*,
     sync::{
         Arc,
@@ -19,10 +20,11 @@ use kernel::{
     time::{
         Instant,
         Monotonic, //
-    },
+    }, //
 };
 
 /// A packet on a wire.
+#[derive(Clone, Copy)]
 struct Sighting {
     /// When.
     time: Instant<Monotonic>,
@@ -50,13 +52,20 @@ fn name_of(node: &Node) -> Name {
     name
 }
 
+/// The part under the lock.
+struct Inner {
+    ring: Ring<Sighting>,
+    /// How many were seen before the oldest that is remembered.
+    forgotten: u64,
+}
+
 /// The memory.
 #[pin_data]
 pub(crate) struct Capture {
     capacity: usize,
     start: Instant<Monotonic>,
     #[pin]
-    ring: SpinLockIrq<Ring<Sighting>>,
+    inner: SpinLockIrq<Inner>,
 }
 
 impl Capture {
@@ -67,7 +76,7 @@ impl Capture {
             pin_init!(Self {
                 capacity,
                 start: Instant::now(),
-                ring <- new_spinlock_irq!(ring, "ibfabric_capture"),
+                inner <- new_spinlock_irq!(Inner { ring, forgotten: 0 }, "ibfabric_capture"),
             }),
             GFP_KERNEL,
         )
@@ -86,18 +95,28 @@ impl Capture {
             dlid: packet.dlid,
             data: packet.data,
         };
-        let mut ring = self.ring.lock();
-        if ring.len() >= self.capacity {
-            ring.pop();
+        let mut inner = self.inner.lock();
+        if inner.ring.len() >= self.capacity {
+            inner.ring.pop();
+            inner.forgotten = inner.forgotten.saturating_add(1);
         }
         // There is room now.
-        let _ = ring.push(sighting);
+        let _ = inner.ring.push(sighting);
+    }
+
+    /// The oldest packet that is still remembered, of those from number `next` on; with its number.
+    fn find(&self, next: u64) -> Option<(u64, Sighting)> {
+        let inner = self.inner.lock();
+        let number = next.max(inner.forgotten);
+        let offset = usize::try_from(number.saturating_sub(inner.forgotten)).ok()?;
+        Some((number, *inner.ring.get(offset)?))
     }
 
     /// Writes one line a packet: microseconds since load, from, to, LIDs, datagram.
     pub(crate) fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ring = self.ring.lock();
-        for seen in ring.iter() {
+        let mut next = 0u64;
+        while let Some((number, seen)) = self.find(next) {
+            next = number.saturating_add(1);
             let since = (seen.time - self.start).as_micros_ceil();
             write!(f, "{since} ")?;
             for (name, port) in [&seen.from, &seen.to] {

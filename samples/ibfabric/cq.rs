@@ -9,7 +9,9 @@ use crate::{
         QpId,
         Status,
         Wc,
-        WcBuffer, //
+        WcBuffer,
+        GRH_SIZE,
+        MAD_SIZE, //
     },
     ring::Ring,
 };
@@ -39,15 +41,66 @@ pub(crate) struct Credits {
     pub(crate) recvs: Atomic<u32>,
 }
 
-/// A completion in the queue.
+/// What a receive completion tells about the sender.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sender {
+    /// The sender's queue pair number.
+    pub(crate) qp: u32,
+    /// The sender's LID.
+    pub(crate) lid: u16,
+    /// Which P_Key it came with.
+    pub(crate) pkey_index: u16,
+    /// The port that it came in by.
+    pub(crate) ingress: u8,
+    /// Service level.
+    pub(crate) sl: u8,
+    /// Low bits of the LID that it came to.
+    pub(crate) path_bits: u8,
+    /// Whether a GRH was written.
+    pub(crate) grh: bool,
+}
+
+/// A completion in the queue. There are many of them, so that it is kept small.
 pub(crate) struct Entry {
-    /// What the consumer gets to see.
-    pub(crate) wc: Wc,
+    /// What the poster called the request.
+    pub(crate) wr_id: u64,
     /// Whose completion it is.
     pub(crate) credits: Arc<Credits>,
+    /// About the sender, for a receive that succeeded.
+    pub(crate) sender: Sender,
     /// How many requests it retires: itself, and for a send all unsignaled ones before it.
-    pub(crate) retires: u32,
+    pub(crate) retires: u16,
+    /// What completed.
+    pub(crate) opcode: Opcode,
+    /// How it ended.
+    pub(crate) status: Status,
 }
+
+const _: () = assert!(size_of::<Option<Entry>>() == 32);
+
+impl Entry {
+    /// What the consumer gets to see.
+    fn wc(&self) -> Wc {
+        let received = self.opcode == Opcode::Recv && self.status == Status::Success;
+        Wc {
+            wr_id: self.wr_id,
+            qp: self.credits.qp,
+            src_qp: self.sender.qp,
+            byte_len: if received { RECEIVED } else { 0 },
+            slid: self.sender.lid,
+            pkey_index: self.sender.pkey_index,
+            port: self.sender.ingress,
+            sl: self.sender.sl,
+            dlid_path_bits: self.sender.path_bits,
+            grh: self.sender.grh,
+            status: self.status,
+            opcode: self.opcode,
+        }
+    }
+}
+
+/// Bytes that are written to every receive buffer, the area of the GRH included.
+const RECEIVED: u16 = (GRH_SIZE + MAD_SIZE) as u16;
 
 /// The part of a queue under its lock.
 struct Inner {
@@ -87,7 +140,7 @@ impl Cq {
     /// A full queue loses it, as hardware does after an overrun; the first one is reported.
     #[must_use]
     pub(crate) fn push(&self, entry: Entry, solicited: bool) -> bool {
-        let failed = entry.wc.status != Status::Success;
+        let failed = entry.status != Status::Success;
         let mut inner = self.inner.lock();
         if let Err(entry) = inner.ring.push(entry) {
             let first = !core::mem::replace(&mut inner.overflowed, true);
@@ -117,13 +170,13 @@ impl Cq {
                 let Some(entry) = inner.ring.pop() else {
                     return;
                 };
-                let used = match entry.wc.opcode {
+                let used = match entry.opcode {
                     Opcode::Send => &entry.credits.sends,
                     Opcode::Recv => &entry.credits.recvs,
                 };
                 // Under the lock, so that it cannot happen after `forget`.
-                used.fetch_sub(entry.retires, Relaxed);
-                entry.wc
+                used.fetch_sub(u32::from(entry.retires), Relaxed);
+                entry.wc()
             };
             out.push(wc);
         }
@@ -141,6 +194,9 @@ impl Cq {
 
     /// Forgets the completions of a queue pair that is reset or destroyed.
     pub(crate) fn forget(&self, qp: QpId) {
-        self.inner.lock().ring.retain(|entry| entry.wc.qp != qp);
+        self.inner
+            .lock()
+            .ring
+            .retain(|entry| entry.credits.qp != qp);
     }
 }

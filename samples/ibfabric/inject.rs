@@ -32,10 +32,10 @@ const MAX_LINE: usize = 640;
 
 /// Handles a write.
 pub(crate) fn write(fabric: &Fabric, reader: &mut UserSliceReader) -> Result {
-    let mut line = KVec::from_elem(0u8, reader.len(), GFP_KERNEL)?;
-    if line.len() > MAX_LINE {
+    if reader.len() > MAX_LINE {
         return Err(EMSGSIZE);
     }
+    let mut line = KVec::from_elem(0u8, reader.len(), GFP_KERNEL)?;
     reader.read_slice(&mut line)?;
     let mut words = line
         .split(u8::is_ascii_whitespace)
@@ -65,13 +65,11 @@ pub(crate) fn write(fabric: &Fabric, reader: &mut UserSliceReader) -> Result {
             return Err(EINVAL);
         }
     }
-    wire::travel(
-        Some(PortRef {
-            node: node.clone(),
-            number: port.number,
-        }),
-        &packet,
-    );
+    let at = PortRef {
+        node: node.clone(),
+        number: port.number,
+    };
+    wire::inject(&at, &packet);
     Ok(())
 }
 

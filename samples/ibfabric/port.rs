@@ -5,6 +5,7 @@
 use crate::{
     counters::Counters,
     node::Node,
+    packet::LID_PERMISSIVE,
     provider::{
         PhysState,
         PortState,
@@ -83,6 +84,9 @@ impl PortConfig {
 
     /// The part of a LID of this port that is free.
     pub(crate) fn path_bits(&self, lid: u16) -> u8 {
+        if lid == LID_PERMISSIVE {
+            return 0;
+        }
         let mask = u16::MAX.checked_shl(self.lmc.into()).unwrap_or(0);
         // CAST: There are at most seven such bits.
         (lid & !mask & 0x7f) as u8

@@ -10,7 +10,8 @@ use crate::{
     cq::{
         Cq,
         Credits,
-        Entry, //
+        Entry,
+        Sender, //
     },
     node::Node,
     packet::Packet,
@@ -27,8 +28,6 @@ use crate::{
         RecvWr,
         SendWr,
         Status,
-        Wc,
-        GRH_SIZE,
         MAD_SIZE, //
     },
     ring::Ring,
@@ -92,7 +91,7 @@ struct Inner {
     qkey: u32,
     recvs: Ring<RecvWr>,
     /// Sends since the last one that got a completion.
-    unsignaled: u32,
+    unsignaled: u16,
     /// How many of the next posts are refused, and of the next sends fail.
     faults: Faults,
 }
@@ -206,11 +205,7 @@ impl Qp {
             let Some(wr) = self.inner.lock().recvs.pop() else {
                 return;
             };
-            self.complete_recv(
-                &pass,
-                Wc::plain(wr.wr_id(), self.credits.qp, Opcode::Recv, Status::Flushed),
-                false,
-            );
+            self.complete_recv(&pass, wr.wr_id(), Err(Status::Flushed), false);
         }
     }
 
@@ -228,11 +223,20 @@ impl Qp {
     }
 
     /// Adds a completion to the receive side.
-    fn complete_recv<A: Deref<Target = Anchor>>(&self, pass: &Pass<A>, wc: Wc, solicited: bool) {
+    fn complete_recv<A: Deref<Target = Anchor>>(
+        &self,
+        pass: &Pass<A>,
+        wr_id: u64,
+        outcome: Result<Sender, Status>,
+        solicited: bool,
+    ) {
         let entry = Entry {
-            wc,
+            wr_id,
             credits: self.credits.clone(),
+            sender: outcome.unwrap_or_default(),
             retires: 1,
+            opcode: Opcode::Recv,
+            status: outcome.err().unwrap_or(Status::Success),
         };
         if self.recv_cq.push(entry, solicited) {
             pass.notify(Queue::Recv);
@@ -250,9 +254,12 @@ impl Qp {
             core::mem::replace(&mut inner.unsignaled, 0).saturating_add(1)
         };
         let entry = Entry {
-            wc: Wc::plain(wr.wr_id(), self.credits.qp, Opcode::Send, status),
+            wr_id: wr.wr_id(),
             credits: self.credits.clone(),
+            sender: Sender::default(),
             retires,
+            opcode: Opcode::Send,
+            status,
         };
         if self.send_cq.push(entry, false) {
             pass.notify(Queue::Send);
@@ -279,8 +286,7 @@ impl Qp {
                 });
             }
         }
-        let wc = Wc::plain(wr_id, self.credits.qp, Opcode::Recv, Status::Flushed);
-        self.complete_recv(&pass, wc, false);
+        self.complete_recv(&pass, wr_id, Err(Status::Flushed), false);
         Ok(())
     }
 
@@ -396,7 +402,7 @@ impl Visit {
         path_bits: u8,
     ) -> Result<(), Refusal> {
         let (qp, pass) = (&self.qp, &self.pass);
-        let (wr_id, status) = {
+        let (wr_id, written) = {
             let mut inner = qp.inner.lock();
             match inner.state {
                 QpState::ReadyToReceive | QpState::ReadyToSend | QpState::SendError => {}
@@ -406,25 +412,23 @@ impl Visit {
                 return Err(Refusal::NotAccepted);
             }
             let wr = inner.recvs.pop().ok_or(Refusal::NoBuffer)?;
-            let status = pass
-                .scatter(&wr, LOCAL_DMA_LKEY, packet.grh.as_ref(), &packet.data)
-                .map_or_else(|status| status, |()| Status::Success);
-            if status != Status::Success {
+            let written = pass.scatter(&wr, LOCAL_DMA_LKEY, packet.grh.as_ref(), &packet.data);
+            if written.is_err() {
                 inner.state = QpState::Error;
             }
-            (wr.wr_id(), status)
+            (wr.wr_id(), written)
         };
-        let mut wc = Wc::plain(wr_id, qp.credits.qp, Opcode::Recv, status);
-        wc.src_qp = packet.src_qp;
-        wc.byte_len = u16::try_from(GRH_SIZE.saturating_add(MAD_SIZE)).unwrap_or(u16::MAX);
-        wc.slid = packet.slid;
-        wc.pkey_index = packet.pkey_index;
-        wc.port = ingress;
-        wc.sl = packet.sl;
-        wc.dlid_path_bits = path_bits;
-        wc.grh = packet.grh.is_some();
-        qp.complete_recv(pass, wc, packet.solicited);
-        if status != Status::Success {
+        let outcome = written.map(|()| Sender {
+            qp: packet.src_qp,
+            lid: packet.slid,
+            pkey_index: packet.pkey_index,
+            ingress,
+            sl: packet.sl,
+            path_bits,
+            grh: packet.grh.is_some(),
+        });
+        qp.complete_recv(pass, wr_id, outcome, packet.solicited);
+        if written.is_err() {
             qp.flush_recvs();
         }
         Ok(())

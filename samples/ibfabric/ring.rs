@@ -2,18 +2,18 @@
 
 //! A ring of fixed size, as hardware queues are.
 
-use kernel::{
-    alloc::KVVec,
-    prelude::*, //
-};
+use kernel::prelude::*;
 
 /// A first-in, first-out queue that never grows.
+///
+/// Kept in whole pages, for large queues in ordinary memory take up to twice their size. It must not
+/// be dropped in atomic context.
 ///
 /// # Invariants
 ///
 /// The `len` slots from `head` on, wrapping around, are taken; the others are `None`.
 pub(crate) struct Ring<T> {
-    slots: KVVec<Option<T>>,
+    slots: VVec<Option<T>>,
     head: usize,
     len: usize,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Ring<T> {
 impl<T> Ring<T> {
     /// Allocates a ring for `capacity` elements.
     pub(crate) fn new(capacity: usize) -> Result<Self> {
-        let mut slots = KVVec::with_capacity(capacity, GFP_KERNEL)?;
+        let mut slots = VVec::with_capacity(capacity, GFP_KERNEL)?;
         for _ in 0..capacity {
             slots.push(None, GFP_KERNEL)?;
         }
@@ -88,8 +88,11 @@ impl<T> Ring<T> {
         }
     }
 
-    /// All elements, the oldest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len).filter_map(|offset| self.slots.get(self.index(offset))?.as_ref())
+    /// The element that is `offset` behind the head.
+    pub(crate) fn get(&self, offset: usize) -> Option<&T> {
+        if offset >= self.len {
+            return None;
+        }
+        self.slots.get(self.index(offset))?.as_ref()
     }
 }

@@ -45,13 +45,13 @@ pub(crate) fn process(
         smp::METHOD_TRAP => return MadResult::Pass,
         _ if method & smp::METHOD_RESPONSE != 0 => return MadResult::Pass,
         smp::METHOD_TRAP_REPRESS => return MadResult::Consumed,
-        _ if request.class_version() != smp::CLASS_VERSION => Err(Fault::BadVersion),
+        _ if request.class_version() != smp::CLASS_VERSION => Err(Fault::Version),
         smp::METHOD_GET | smp::METHOD_SET if request.attribute() == smp::SM_INFO => {
             return MadResult::Pass;
         }
         smp::METHOD_GET => get(&node, ingress, &request),
         smp::METHOD_SET => set(node, ingress, &request),
-        _ => Err(Fault::BadMethod),
+        _ => Err(Fault::Method),
     };
     *reply = answer(request, value).0;
     MadResult::Reply
@@ -68,7 +68,7 @@ fn get(node: &Node, ingress: u8, request: &Smp) -> Result<[u8; 64], Fault> {
         smp::PORT_INFO => port_info::get(node, ingress, modifier),
         smp::PKEY_TABLE => tables::pkeys(node, ingress, modifier),
         smp::LINEAR_FORWARDING_TABLE => tables::forwarding(node, modifier),
-        _ => Err(Fault::BadAttribute),
+        _ => Err(Fault::Attribute),
     }
 }
 
@@ -81,7 +81,7 @@ fn set(node: ArcBorrow<'_, Node>, ingress: u8, request: &Smp) -> Result<[u8; 64]
         smp::PORT_INFO => port_info::set(node, ingress, modifier, value),
         smp::PKEY_TABLE => tables::set_pkeys(&node, ingress, modifier, &value),
         smp::LINEAR_FORWARDING_TABLE => tables::set_forwarding(&node, modifier, &value),
-        _ => Err(Fault::BadAttribute),
+        _ => Err(Fault::Attribute),
     }
 }
 

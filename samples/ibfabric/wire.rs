@@ -87,8 +87,18 @@ pub(crate) fn send(node: &Node, port: &Port, egress: u32, packet: &Packet) -> Re
     Ok(())
 }
 
+/// Lets a packet come in by a port as if from the link, even where there is none.
+pub(crate) fn inject(at: &PortRef, packet: &Packet) {
+    if let Some(port) = at.port() {
+        port.counters.rcv.bump();
+    }
+    if let Some(egress) = find_way(at, packet) {
+        travel(cross(&at.node, egress, packet, true), packet);
+    }
+}
+
 /// Takes a packet on from where it arrived.
-pub(crate) fn travel(mut arrived: Option<PortRef>, packet: &Packet) {
+fn travel(mut arrived: Option<PortRef>, packet: &Packet) {
     for _ in 0..MAX_SWITCHES {
         let Some(here) = arrived else { return };
         let Some(egress) = arrive(&here, packet) else {
@@ -124,15 +134,20 @@ fn cross(node: &Node, port: &Port, packet: &Packet, forwarded: bool) -> Option<P
 fn arrive<'a>(at: &'a PortRef, packet: &Packet) -> Option<&'a Port> {
     let port = at.port()?;
     port.counters.rcv.bump();
-    let config = port.config();
-    if !packet.may_use(config.state) {
+    if !packet.may_use(port.config().state) {
         port.counters.rcv_errors.bump();
         return None;
     }
+    find_way(at, packet)
+}
+
+/// Finds out where a packet goes on, or delivers it if it is for here.
+fn find_way<'a>(at: &'a PortRef, packet: &Packet) -> Option<&'a Port> {
+    let port = at.port()?;
     let egress = match &at.node.lft {
         _ if packet.is_for_anyone() => Some(0),
         None if packet.dlid == LID_PERMISSIVE => None,
-        None => config.owns(packet.dlid).then_some(0),
+        None => port.config().owns(packet.dlid).then_some(0),
         Some(lft) => lft.get(packet.dlid),
     };
     match egress {

@@ -6,6 +6,7 @@ the kernel's own tool and the cases are counted.
 """
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ OUTCOMES = {"PASS": "passed", "SKIP": "skipped"}
 
 
 def parse(log, folder):
-    """The (outcome, name) of each case in a log, by the kernel's parser."""
+    """The (outcome, name, reason) of each case in a log, by the kernel's parser, and what that printed."""
     tool = next(Path("/cache").glob("linux-*/source/tools/testing/kunit/kunit.py"))
     lines, result = folder / "log", folder / "json"
     lines.write_text(log)
@@ -27,15 +28,18 @@ def parse(log, folder):
         capture_output=True, text=True, check=False, cwd=folder,
     )
     assert result.exists(), done.stdout + done.stderr
-    return list(walk(json.loads(result.read_text()))), done.stdout
+    # The machine-readable form lacks the reasons.
+    reasons = dict(re.findall(r"\[SKIPPED\] (\S+) \((.*)\)", done.stdout))
+    return list(walk(json.loads(result.read_text()), reasons)), done.stdout
 
 
-def walk(group, path=()):
+def walk(group, reasons, path=()):
     """The cases of a group and of the groups in it."""
     for inner in group.get("sub_groups", []):
-        yield from walk(inner, (*path, inner["name"]))
+        yield from walk(inner, reasons, (*path, inner["name"]))
     for case in group.get("test_cases", []):
-        yield OUTCOMES.get(case["status"], "failed"), ".".join((*path, case["name"]))
+        outcome = OUTCOMES.get(case["status"], "failed")
+        yield outcome, ".".join((*path, case["name"])), reasons.get(case["name"], "")
 
 
 def load(guest, name):
@@ -59,8 +63,8 @@ def test_there_are_suites():
 def test_suite(guest_test, parts, tmp_path, name):
     log = load(guest_test, name)
     found, output = parse(log, tmp_path)
-    for outcome, case in found:
-        parts.add(outcome, case)
+    for case in found:
+        parts.add(*case)
     parts.verify(output)
     guest_test.check(f"rmmod {name}")
 
@@ -80,7 +84,11 @@ KTAP = """[    1.0] KTAP version 1
 def test_bad_cases_are_seen(tmp_path):
     """insmod returns 0 for this log."""
     found, _ = parse(KTAP, tmp_path)
-    assert found == [("passed", "made_up.good"), ("failed", "made_up.bad"), ("skipped", "made_up.later")]
+    assert found == [
+        ("passed", "made_up.good", ""),
+        ("failed", "made_up.bad", ""),
+        ("skipped", "made_up.later", "no device"),
+    ]
 
 
 def test_a_log_without_cases_has_none(tmp_path):

@@ -172,9 +172,9 @@ pub const ALL: &[Deviation] = &[
     },
     Deviation {
         number: 18,
-        title: "answer by another port than the ingress port refused",
+        title: "a switch's answer by another than the ingress port refused",
         applies: |side, c| {
-            side == Side::Reply && past_end(c) && c.dlid.is_none() && {
+            side == Side::Reply && c.switch && past_end(c) && c.dlid.is_none() && {
                 let port = c.back[usize::from(c.hop_cnt)];
                 port != c.port && c.has(port)
             }

@@ -79,7 +79,7 @@ pub fn library(side: Side, case: &Case, packet: &Packet) -> Decision {
     match side {
         Side::Receive => dr::receive(&smp, case.node(), case.port),
         Side::Send => dr::send(&smp, case.node(), case.port),
-        Side::Reply => dr::reply(&smp, case.node()),
+        Side::Reply => dr::reply(&smp, case.node(), case.port),
     }
 }
 
@@ -102,11 +102,9 @@ pub fn outcome(decision: Decision) -> Outcome {
 fn ports(side: Side, block: &Block) -> Vec<u8> {
     let mut ports = block.external_ports();
     match side {
-        Side::Receive => {}
+        Side::Receive | Side::Reply => {}
         // The agent of a switch sits on port 0; nothing of a channel adapter does.
         Side::Send => ports.push(0),
-        // The library does not ask.
-        Side::Reply => ports.truncate(1),
     }
     ports
 }

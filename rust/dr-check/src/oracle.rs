@@ -203,6 +203,8 @@ const REPLY: &[Clause] = &[
     Clause { rule: 7, when: |c| !c.returning, then: |_| (Fate::Drop(9), 0, false) },
     Clause { rule: 12, when: |c| ptr(c) != cnt(c) + 1, then: |_| WRONG_POINTER },
     Clause { rule: 13, when: |c| c.dlid.is_some(), then: |_| BY_HANDLE },
+    Clause { rule: 8, when: |c| cnt(c) != 0 && !c.switch,
+             then: |c| leave_by_agent(c, element(c, ptr(c) - 1), -1) },
     Clause { rule: 8, when: |c| cnt(c) != 0, then: |c| leave(c, element(c, ptr(c) - 1), -1, false) },
     Clause { rule: 10, when: |c| c.slid.is_some(), then: |c| (Fate::ByLid(c.slid), -1, false) },
     Clause { rule: 10, when: |_| true, then: |_| (Fate::Drop(8), 0, false) },

@@ -211,8 +211,8 @@ unsafe extern "C" fn query_gid<P: Provider>(
 ) -> c_int {
     from_result(|| {
         // SAFETY: The core passes a registered device of ours.
-        let answer =
-            unsafe { device::data::<P>(device) }.query_gid(port, usize::try_from(index)?)?;
+        let device = unsafe { device::data::<P>(device) };
+        let answer = device.query_gid(port, usize::try_from(index)?)?;
         // SAFETY: The core passes valid memory for the answer, 16 bytes in every form.
         unsafe { gid.cast::<[u8; 16]>().write(answer) };
         Ok(0)

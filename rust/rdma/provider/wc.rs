@@ -91,24 +91,6 @@ pub(crate) struct Wc {
 }
 
 impl Wc {
-    /// A completion that tells nothing about a sender.
-    pub(crate) fn plain(wr_id: u64, qp: QpId, opcode: Opcode, status: Status) -> Self {
-        Self {
-            wr_id,
-            qp,
-            src_qp: 0,
-            byte_len: 0,
-            slid: 0,
-            pkey_index: 0,
-            port: 0,
-            sl: 0,
-            dlid_path_bits: 0,
-            grh: false,
-            status,
-            opcode,
-        }
-    }
-
     /// The C form.
     pub(super) fn to_c(self) -> bindings::ib_wc {
         let mut wc = bindings::ib_wc::default();

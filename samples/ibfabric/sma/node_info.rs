@@ -21,7 +21,7 @@ pub(super) fn get(node: &Node, ingress: u8) -> Result<[u8; 64], Fault> {
         NodeType::Ca => (1, ingress),
         NodeType::Switch => (2, 0),
     };
-    let port = node.port(port).ok_or(Fault::BadValue)?;
+    let port = node.port(port).ok_or(Fault::Value)?;
     let mut info = NodeInfo::zeroed();
     info.set_base_version(1);
     info.set_class_version(CLASS_VERSION);

@@ -33,12 +33,12 @@ const FIRST_MULTICAST_LID: u16 = 0xc000;
 pub(super) fn target(node: &Node, ingress: u8, modifier: u32) -> Result<&Port, Fault> {
     /// The flag by which a subnet manager says that it knows extended speeds.
     const KNOWS_EXTENDED_SPEEDS: u32 = 1 << 31;
-    let number = u8::try_from(modifier & !KNOWS_EXTENDED_SPEEDS).map_err(|_| Fault::BadValue)?;
+    let number = u8::try_from(modifier & !KNOWS_EXTENDED_SPEEDS).map_err(|_| Fault::Value)?;
     let number = match (node.node_type, number) {
         (NodeType::Ca, 0) => ingress,
         _ => number,
     };
-    node.port(number).ok_or(Fault::BadValue)
+    node.port(number).ok_or(Fault::Value)
 }
 
 /// The value, as asked by `ingress`.
@@ -95,16 +95,16 @@ fn states(config: &PortConfig, asked: &PortInfo) -> Result<(LinkChange, Option<P
         0 | 1 => LinkChange::Nothing,
         2 => LinkChange::Retrain,
         3 => LinkChange::Disable,
-        _ => return Err(Fault::BadValue),
+        _ => return Err(Fault::Value),
     };
     match (asked.port_state(), config.state) {
         (0, _) => Ok((link, None)),
         (1, _) if link == LinkChange::Nothing => Ok((LinkChange::Retrain, None)),
         (1, _) => Ok((link, None)),
-        _ if link != LinkChange::Nothing => Err(Fault::BadValue),
+        _ if link != LinkChange::Nothing => Err(Fault::Value),
         (3, PortState::Init | PortState::Armed) => Ok((link, Some(PortState::Armed))),
         (4, PortState::Armed | PortState::Active) => Ok((link, Some(PortState::Active))),
-        _ => Err(Fault::BadValue),
+        _ => Err(Fault::Value),
     }
 }
 
@@ -137,12 +137,12 @@ pub(super) fn set(
     let port = target(&node, ingress, modifier)?;
     let addressed = node.has_lid(port);
     if addressed && (asked.lid() == 0 || asked.lid() >= FIRST_MULTICAST_LID) {
-        return Err(Fault::BadValue);
+        return Err(Fault::Value);
     }
     // Port 0 of a switch has no link: states and MTU mean nothing there.
     let linked = port.number != 0;
     if linked && !(1..=port::MTU_2048).contains(&asked.neighbor_mtu()) {
-        return Err(Fault::BadValue);
+        return Err(Fault::Value);
     }
     let (link, events, became_active) = port.configure(|config| {
         let (link, next) = if linked {

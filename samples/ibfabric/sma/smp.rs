@@ -51,13 +51,13 @@ pub(crate) const STATUS_DIRECTION: u16 = 0x8000;
 #[repr(u16)]
 pub(crate) enum Fault {
     /// A class version that is not known here.
-    BadVersion = 0x0004,
+    Version = 0x0004,
     /// A method that is not known here.
-    BadMethod = 0x0008,
+    Method = 0x0008,
     /// An attribute that is not known here, or not with this method.
-    BadAttribute = 0x000c,
+    Attribute = 0x000c,
     /// An attribute or modifier with an invalid value.
-    BadValue = 0x001c,
+    Value = 0x001c,
 }
 
 wire_view! {

@@ -14,7 +14,7 @@ use crate::{
 /// The value.
 pub(super) fn get(node: &Node) -> Result<[u8; 64], Fault> {
     if node.lft.is_none() {
-        return Err(Fault::BadAttribute);
+        return Err(Fault::Attribute);
     }
     let config = *node.switch.lock();
     let mut info = SwitchInfo::zeroed();
@@ -29,10 +29,10 @@ pub(super) fn get(node: &Node) -> Result<[u8; 64], Fault> {
 pub(super) fn set(node: &Node, value: [u8; 64]) -> Result<[u8; 64], Fault> {
     let asked = SwitchInfo(value);
     if node.lft.is_none() {
-        return Err(Fault::BadAttribute);
+        return Err(Fault::Attribute);
     }
     if asked.linear_top() >= lft::CAPACITY {
-        return Err(Fault::BadValue);
+        return Err(Fault::Value);
     }
     {
         let mut config = node.switch.lock();

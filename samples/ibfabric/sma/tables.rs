@@ -27,9 +27,9 @@ pub(super) fn guids(node: &Node, ingress: u8, block: u32) -> Result<[u8; 64], Fa
         NodeType::Ca => ingress,
         NodeType::Switch => 0,
     };
-    let port = node.port(number).ok_or(Fault::BadValue)?;
+    let port = node.port(number).ok_or(Fault::Value)?;
     if block >= u32::from(node::GIDS).div_ceil(GUID_BLOCK) {
-        return Err(Fault::BadValue);
+        return Err(Fault::Value);
     }
     let mut out = [0; 64];
     if block == 0 {
@@ -44,13 +44,13 @@ pub(super) fn guids(node: &Node, ingress: u8, block: u32) -> Result<[u8; 64], Fa
 fn pkey_port(node: &Node, ingress: u8, modifier: u32) -> Result<&Port, Fault> {
     let (number, block) = (modifier >> 16, modifier & 0xffff);
     if block >= u32::from(node::PKEYS).div_ceil(PKEY_BLOCK) {
-        return Err(Fault::BadValue);
+        return Err(Fault::Value);
     }
     let number = match node.node_type {
         NodeType::Ca => ingress,
-        NodeType::Switch => u8::try_from(number).map_err(|_| Fault::BadValue)?,
+        NodeType::Switch => u8::try_from(number).map_err(|_| Fault::Value)?,
     };
-    node.port(number).ok_or(Fault::BadValue)
+    node.port(number).ok_or(Fault::Value)
 }
 
 /// A block of P_KeyTable.
@@ -83,20 +83,19 @@ pub(super) fn set_pkeys(
 
 /// A block of LinearForwardingTable.
 pub(super) fn forwarding(node: &Node, block: u32) -> Result<[u8; 64], Fault> {
-    let lft = node.lft.as_ref().ok_or(Fault::BadAttribute)?;
-    let block = u16::try_from(block).map_err(|_| Fault::BadValue)?;
-    lft.read_block(block).ok_or(Fault::BadValue)
+    let lft = node.lft.as_ref().ok_or(Fault::Attribute)?;
+    let block = u16::try_from(block).map_err(|_| Fault::Value)?;
+    lft.read_block(block).ok_or(Fault::Value)
 }
 
 /// Writes a block of LinearForwardingTable. Returns the new value.
 pub(super) fn set_forwarding(node: &Node, block: u32, value: &[u8; 64]) -> Result<[u8; 64], Fault> {
-    let lft = node.lft.as_ref().ok_or(Fault::BadAttribute)?;
-    let number = u16::try_from(block).map_err(|_| Fault::BadValue)?;
+    let lft = node.lft.as_ref().ok_or(Fault::Attribute)?;
+    let number = u16::try_from(block).map_err(|_| Fault::Value)?;
     {
         // One writer at a time.
         let _config = node.switch.lock();
-        lft.write_block(number, value)
-            .map_err(|_| Fault::BadValue)?;
+        lft.write_block(number, value).map_err(|_| Fault::Value)?;
     }
     forwarding(node, block)
 }

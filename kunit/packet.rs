@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A made-up directed-route SMP.
+//!
+//! Its layout is written down here once more, byte by byte, so that a test does not share a mistake
+//! with what it tests.
+
+/// The permissive LID.
+const PERMISSIVE: u16 = 0xffff;
+
+/// Where no path is given: a port that no node here has.
+const NO_PORT: u8 = 200;
+
+/// The parts of an SMP that decide its way. The paths count from element 1 on, and go on with the last
+/// port that is given.
+#[derive(Clone, Copy)]
+pub(crate) struct Packet {
+    returning: bool,
+    pub(crate) hop_ptr: u8,
+    pub(crate) hop_cnt: u8,
+    initial: &'static [u8],
+    back: &'static [u8],
+    slid: u16,
+    dlid: u16,
+}
+
+/// A request, on its way out.
+pub(crate) const fn request(hop_ptr: u8, hop_cnt: u8) -> Packet {
+    Packet {
+        returning: false,
+        hop_ptr,
+        hop_cnt,
+        initial: &[],
+        back: &[],
+        slid: PERMISSIVE,
+        dlid: PERMISSIVE,
+    }
+}
+
+/// A response, on its way back.
+pub(crate) const fn response(hop_ptr: u8, hop_cnt: u8) -> Packet {
+    Packet {
+        returning: true,
+        ..request(hop_ptr, hop_cnt)
+    }
+}
+
+impl Packet {
+    /// With this Initial Path.
+    pub(crate) const fn initial(self, ports: &'static [u8]) -> Self {
+        Self {
+            initial: ports,
+            ..self
+        }
+    }
+
+    /// With this Return Path.
+    pub(crate) const fn back(self, ports: &'static [u8]) -> Self {
+        Self {
+            back: ports,
+            ..self
+        }
+    }
+
+    /// With this DrSLID.
+    pub(crate) const fn slid(self, lid: u16) -> Self {
+        Self { slid: lid, ..self }
+    }
+
+    /// With this DrDLID.
+    pub(crate) const fn dlid(self, lid: u16) -> Self {
+        Self { dlid: lid, ..self }
+    }
+
+    /// The SMP. What does not decide its way is noise, the status below the D bit too.
+    pub(crate) fn bytes(&self) -> [u8; 256] {
+        let mut bytes = core::array::from_fn(noise);
+        // BaseVersion, MgmtClass, ClassVersion, Get; D bit and status; Hop Pointer, Hop Count.
+        bytes[..4].copy_from_slice(&[1, 0x81, 1, 1]);
+        bytes[4] = if self.returning { 0xff } else { 0x7f };
+        bytes[6] = self.hop_ptr;
+        bytes[7] = self.hop_cnt;
+        bytes[32..34].copy_from_slice(&self.slid.to_be_bytes());
+        bytes[34..36].copy_from_slice(&self.dlid.to_be_bytes());
+        fill(&mut bytes[129..192], self.initial);
+        fill(&mut bytes[193..256], self.back);
+        bytes
+    }
+}
+
+/// A byte that depends on its place.
+fn noise(at: usize) -> u8 {
+    u8::try_from(at * 37 % 251).unwrap_or(0) ^ 0xa5
+}
+
+/// Fills a path, from element 1 on.
+fn fill(path: &mut [u8], ports: &[u8]) {
+    let rest = ports.last().copied().unwrap_or(NO_PORT);
+    let ports = ports.iter().copied().chain(core::iter::repeat(rest));
+    for (element, port) in path.iter_mut().zip(ports) {
+        *element = port;
+    }
+}
