@@ -6,6 +6,8 @@
 .DEFAULT_GOAL := $(if $(KDIR),modules,help)
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
+# What the scripts start ends with them, and they end with make.
+export IB_SMI_LEASH := yes
 # What a script tells a user to run as root.
 export IB_SMI_GOAL := $(or $(firstword $(MAKECMDGOALS)),demo)
 

@@ -11,7 +11,7 @@ const PERMISSIVE: u16 = 0xffff;
 /// Where no path is given: a port that no node here has.
 const NO_PORT: u8 = 200;
 
-/// The parts of an SMP that decide its way. The paths count from element 1 on, and go on with the last
+/// The parts of an SMP that decide its way, and the transaction ID. The paths count from element 1 on, and go on with the last
 /// port that is given.
 #[derive(Clone, Copy)]
 pub(crate) struct Packet {
@@ -22,6 +22,7 @@ pub(crate) struct Packet {
     back: &'static [u8],
     slid: u16,
     dlid: u16,
+    tid: u64,
 }
 
 /// A request, on its way out.
@@ -34,6 +35,7 @@ pub(crate) const fn request(hop_ptr: u8, hop_cnt: u8) -> Packet {
         back: &[],
         slid: PERMISSIVE,
         dlid: PERMISSIVE,
+        tid: 0x1122_3344_5566_7788,
     }
 }
 
@@ -72,7 +74,12 @@ impl Packet {
         Self { dlid: lid, ..self }
     }
 
-    /// The SMP. What does not decide its way is noise, the status below the D bit too.
+    /// With this transaction ID.
+    pub(crate) const fn tid(self, tid: u64) -> Self {
+        Self { tid, ..self }
+    }
+
+    /// The SMP. What else there is is noise, the status below the D bit too.
     pub(crate) fn bytes(&self) -> [u8; 256] {
         let mut bytes = core::array::from_fn(noise);
         // BaseVersion, MgmtClass, ClassVersion, Get; D bit and status; Hop Pointer, Hop Count.
@@ -80,6 +87,7 @@ impl Packet {
         bytes[4] = if self.returning { 0xff } else { 0x7f };
         bytes[6] = self.hop_ptr;
         bytes[7] = self.hop_cnt;
+        bytes[8..16].copy_from_slice(&self.tid.to_be_bytes());
         bytes[32..34].copy_from_slice(&self.slid.to_be_bytes());
         bytes[34..36].copy_from_slice(&self.dlid.to_be_bytes());
         fill(&mut bytes[129..192], self.initial);

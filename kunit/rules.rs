@@ -6,6 +6,7 @@ use kernel::prelude::*;
 
 #[path = "../rust/dr/lib.rs"]
 mod dr;
+#[expect(dead_code)]
 mod packet;
 #[expect(dead_code)]
 mod table;

@@ -28,6 +28,7 @@ mod ib_smi {
     pub(crate) mod smp;
 
     pub(crate) mod arrival;
+    pub(crate) mod asked;
     pub(crate) mod departure;
 
     pub(crate) mod counters;

@@ -5,6 +5,13 @@
 
 set -euo pipefail
 
+# A script that another one of ours started dies with it, and so does what it started in turn. The
+# Makefile and scripts/guest ask for the same.
+if [ -n "${IB_SMI_LEASH:-}" ] && [ "$IB_SMI_LEASH" != $$ ]; then
+	IB_SMI_LEASH=$$ exec setpriv --pdeathsig TERM "$0" "$@"
+fi
+export IB_SMI_LEASH=$$
+
 # The checkout, and the folder that keeps everything too large to build twice.
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 CACHE=${IB_SMI_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/ib_smi}
@@ -43,14 +50,21 @@ need_space() {
 		die "$1 has $free MB free, but $2 MB are needed: free some, or point IB_SMI_CACHE at a larger disk"
 }
 
-# Says every half minute what a log's last line is, until killed. It waits by reading a pipe that
-# stays empty, because a sleep would outlive it.
+# Says every half minute what a log's last line is, for as long as this script lives. It waits by
+# reading a pipe that stays empty, because a sleep would outlive it.
 heartbeat() {
-	local quiet
+	local quiet seconds=0
 	exec {quiet}<> <(:)
-	while ! read -rt 30 -u "$quiet"; do
-		say "  … $(tail -n 1 "$1" | tr -d '\r' | cut -c1-70)"
+	while ! read -rt 1 -u "$quiet" && kill -0 $$ 2>/dev/null; do
+		seconds=$((seconds + 1))
+		[ $((seconds % 30)) != 0 ] || say "  … $(tail -n 1 "$1" | tr -d '\r' | cut -c1-70)"
 	done
+}
+
+# Runs a command whose mounts and processes are gone when it ends, or when this script does.
+contained() {
+	setpriv --pdeathsig KILL \
+		unshare --mount --pid --fork --kill-child --mount-proc --propagation private "$@"
 }
 
 # Runs a command with its output in a log, which is shown when the command fails.

@@ -84,7 +84,7 @@ impl Row for Edge {
             expected.check(test, what, dr::receive(&smp, node, 2));
             if self.smp.hop_cnt > 63 {
                 expected.check(test, what, dr::send(&smp, node, 1));
-                expected.check(test, what, dr::reply(&smp, node));
+                expected.check(test, what, dr::reply(&smp, node, 2));
             }
         }
         Ok(())

@@ -14,6 +14,8 @@ use crate::{
     dr::{
         reply,
         DrSmp,
+        Node,
+        NodeKind,
         Reason::*,
         Rule::*, //
     },
@@ -33,12 +35,17 @@ use kernel::{
     prelude::*, //
 };
 
-/// An answer. A channel adapter and a switch answer alike.
+/// An answer of each of some nodes to an SMP that came in through their port `ingress`.
 pub(crate) struct Reply {
     name: &'static str,
+    nodes: &'static [Node],
+    ingress: u8,
     smp: Packet,
     expected: Answer,
 }
+
+/// Where a channel adapter and a switch answer alike.
+const BOTH: &[Node] = &[CA, SW4];
 
 impl fmt::Display for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -49,8 +56,12 @@ impl fmt::Display for Reply {
 impl Row for Reply {
     fn check(&self, test: &Test) -> Result {
         let bytes = self.smp.bytes();
-        for (what, node) in [("reply of a CA", CA), ("reply of a switch", SW4)] {
-            let got = reply(&DrSmp::from_ib(&bytes), node);
+        for &node in self.nodes {
+            let got = reply(&DrSmp::from_ib(&bytes), node, self.ingress);
+            let what = match node.kind {
+                NodeKind::Ca => "reply of a CA",
+                NodeKind::Switch => "reply of a switch",
+            };
             self.expected.check(test, what, got);
         }
         Ok(())
@@ -65,33 +76,55 @@ impl Table for Replied {
     type Row = Reply;
 
     const ROWS: &'static [Reply] = &[
-        Reply { name: "along the path", smp: response(3, 2).back(&[1, 2]),
+        Reply { name: "along the path", nodes: BOTH, ingress: 2,
+            smp: response(3, 2).back(&[1, 2]),
             expected: forward(C14_13_1, 2, 2) },
-        Reply { name: "along the path, DrSLID 5", smp: response(3, 2).back(&[1, 2]).slid(5),
+        Reply { name: "along the path, DrSLID 5", nodes: BOTH, ingress: 2,
+            smp: response(3, 2).back(&[1, 2]).slid(5),
             expected: forward(C14_13_1, 2, 2) },
-        Reply { name: "along 63 hops", smp: response(64, 63).back(&[1]),
+        Reply { name: "along 63 hops", nodes: BOTH, ingress: 1,
+            smp: response(64, 63).back(&[1]),
             expected: forward(C14_13_1, 1, 63) },
-        Reply { name: "egress 0", smp: response(3, 2).back(&[1, 0]),
+        Reply { name: "by another port than asked, at a switch", nodes: &[SW4], ingress: 1,
+            smp: response(3, 2).back(&[1, 2]),
+            expected: forward(C14_13_1, 2, 2) },
+        Reply { name: "by another port than asked, at a CA", nodes: &[CA], ingress: 1,
+            smp: response(3, 2).back(&[1, 2]),
+            expected: discard(C14_13_1, WrongPort, 3) },
+        Reply { name: "egress 0", nodes: BOTH, ingress: 2,
+            smp: response(3, 2).back(&[1, 0]),
             expected: discard(C14_13_1, PortZero, 3) },
-        Reply { name: "egress n+1", smp: response(3, 2).back(&[1, 5]),
+        Reply { name: "egress n+1 at a switch", nodes: &[SW4], ingress: 2,
+            smp: response(3, 2).back(&[1, 5]),
             expected: discard(C14_13_1, NoSuchPort, 3) },
-        Reply { name: "LID-routed part first", smp: response(3, 2).dlid(7),
+        Reply { name: "egress n+1 at a CA", nodes: &[CA], ingress: 2,
+            smp: response(3, 2).back(&[1, 3]),
+            expected: discard(C14_13_1, NoSuchPort, 3) },
+        Reply { name: "LID-routed part first", nodes: BOTH, ingress: 2,
+            smp: response(3, 2).dlid(7),
             expected: route(Lid, None, 3) },
-        Reply { name: "LID-routed part first, without a hop", smp: response(1, 0).slid(5).dlid(7),
+        Reply { name: "LID-routed part first, without a hop", nodes: BOTH, ingress: 2,
+            smp: response(1, 0).slid(5).dlid(7),
             expected: route(Lid, None, 1) },
-        Reply { name: "by LID alone", smp: response(1, 0).slid(5),
+        Reply { name: "by LID alone", nodes: BOTH, ingress: 2,
+            smp: response(1, 0).slid(5),
             expected: route(C14_13_3, Some(5), 0) },
-        Reply { name: "nowhere to go", smp: response(1, 0),
+        Reply { name: "nowhere to go", nodes: BOTH, ingress: 2,
+            smp: response(1, 0),
             expected: discard(C14_13_3, NowhereToGo, 1) },
-        Reply { name: "without the D bit", smp: request(3, 2).back(&[1, 2]),
+        Reply { name: "without the D bit", nodes: BOTH, ingress: 2,
+            smp: request(3, 2).back(&[1, 2]),
             expected: discard(C14_10_1_1, NotReturning, 3) },
-        Reply { name: "Hop Pointer is Hop Count", smp: response(2, 2).back(&[1, 2]),
+        Reply { name: "Hop Pointer is Hop Count", nodes: BOTH, ingress: 2,
+            smp: response(2, 2).back(&[1, 2]),
             expected: discard(C14_13_5, HopPointer, 2) },
-        Reply { name: "Hop Pointer is Hop Count + 2", smp: response(4, 2).back(&[1, 2]).dlid(7),
+        Reply { name: "Hop Pointer is Hop Count + 2", nodes: BOTH, ingress: 2,
+            smp: response(4, 2).back(&[1, 2]).dlid(7),
             expected: discard(C14_13_5, HopPointer, 4) },
-        Reply { name: "Hop Count 64", smp: response(65, 64).back(&[1]),
+        Reply { name: "Hop Count 64", nodes: BOTH, ingress: 1,
+            smp: response(65, 64).back(&[1]),
             expected: discard(C14_6, HopCount, 65) },
     ];
 }
 
-const _: () = assert!(Replied::ROWS.len() == 13);
+const _: () = assert!(Replied::ROWS.len() == 16);

@@ -44,13 +44,14 @@ use Fate::{
     Leave, //
 };
 
-/// An SMP that a node sends through its port `egress`.
+/// An SMP that a node sends through its port `egress`, after another one.
 pub(crate) struct Departure {
     name: &'static str,
     settled: bool,
     flaw: Flaw,
     is_switch: bool,
     egress: u8,
+    asked: Option<Packet>,
     smp: Packet,
     fate: Fate,
 }
@@ -64,6 +65,12 @@ impl fmt::Display for Departure {
 impl Row for Departure {
     fn check(&self, test: &Test) -> Result {
         let mut made_up = MadeUp::new(true)?;
+        if let Some(asked) = &self.asked {
+            let smp = made_up.departing(asked, self.flaw);
+            // SAFETY: The SMP has such a structure behind it.
+            let discarded = unsafe { departure::judge(smp, self.is_switch, self.egress) };
+            test.equal("the one before is discarded", discarded, false);
+        }
         let smp = made_up.departing(&self.smp, self.flaw);
         trace::fired();
         livepatch::settle(self.settled);
@@ -98,6 +105,7 @@ const SWITCH: Departure = Departure {
     flaw: Flaw::None,
     is_switch: true,
     egress: 0,
+    asked: None,
     smp: request(0, 2).initial(&[4, 1]),
     fate: Leave(1, 4),
 };
@@ -157,7 +165,32 @@ impl Table for Departures {
             smp: request(4, 2), fate: Discard(2), ..CA },
         Departure { name: "Hop Count 64",
             smp: request(0, 64).initial(&[1]), fate: Discard(1), ..CA },
+
+        Departure { name: "answer to its own node, asked",
+            asked: Some(request(0, 0).tid(0x1_0000_0001)),
+            smp: response(1, 0).tid(0x1_0000_0001), fate: Leave(0, 0), ..CA },
+        Departure { name: "answer to its own node at a switch, asked",
+            asked: Some(request(0, 0).tid(0x1_0000_0002)),
+            smp: response(1, 0).tid(0x1_0000_0002), fate: Leave(0, 0), ..SWITCH },
+        Departure { name: "answer to its own node, never asked",
+            smp: response(1, 0).tid(0x1_0000_0003), fate: Discard(39), ..CA },
+        Departure { name: "answer to its own node, another one asked",
+            asked: Some(request(0, 0).tid(0x2_0000_0004)),
+            smp: response(1, 0).tid(0x1_0000_0004), fate: Discard(39), ..CA },
+        Departure { name: "answer to its own node, asked for by one whose structure is not found",
+            flaw: Flaw::BackPointer, asked: Some(request(0, 0).tid(0x1_0000_0005)),
+            smp: response(1, 0).tid(0x1_0000_0005), fate: Discard(39), ..CA },
+        Departure { name: "answer to its own node, asked by a request that left the node",
+            asked: Some(request(0, 2).initial(&[1]).tid(0x1_0000_0006)),
+            smp: response(1, 0).tid(0x1_0000_0006), fate: Discard(39), ..CA },
+        Departure { name: "answer that names no agent",
+            asked: Some(request(0, 0).tid(0)),
+            smp: response(1, 0).tid(0), fate: Discard(39), ..CA },
+        Departure { name: "answer at the end of its way back, never asked",
+            smp: response(1, 2).tid(0x1_0000_0007), fate: Discard(39), ..CA },
+        Departure { name: "answer past the end of its way back, never asked",
+            smp: response(0, 2).tid(0x1_0000_0008), fate: Discard(39), ..CA },
     ];
 }
 
-const _: () = assert!(Departures::ROWS.len() == 20);
+const _: () = assert!(Departures::ROWS.len() == 29);

@@ -185,9 +185,10 @@ impl Table for Names {
         obstacle(Obstacle::QueueFull, 36, "queue-full"),
         obstacle(Obstacle::NoMemory, 37, "no-memory"),
         obstacle(Obstacle::PostFailed, 38, "post-failed"),
+        obstacle(Obstacle::NotAsked, 39, "not-asked"),
     ];
 }
 
 const _: () =
     assert!(Names::ROWS.len() == Rule::ALL.len() + Reason::ALL.len() + Obstacle::ALL.len());
-const _: () = assert!(Names::ROWS.len() == 29);
+const _: () = assert!(Names::ROWS.len() == 30);

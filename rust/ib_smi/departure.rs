@@ -6,6 +6,7 @@
 
 use super::{
     arrival,
+    asked,
     hop::{
         Hop,
         Obstacle, //
@@ -24,6 +25,8 @@ use super::{
 use crate::{
     dr::{
         self,
+        Decision,
+        Direction,
         DrSmp,
         Verdict, //
     },
@@ -66,14 +69,16 @@ pub(crate) unsafe fn judge(smp: *mut Smp, is_switch: bool, egress: u8) -> bool {
         is_switch,
         ingress: 0,
         decision,
-        // ib_mad takes what is past its directed-route part for its own node's.
-        obstacle: matches!(decision.verdict, Verdict::Route(Some(_))).then_some(Obstacle::NotByLid),
+        obstacle: obstacle(bytes, &decision),
     };
     trace::send(&hop);
     dyn_debug!(judge: "send: {}\n", hop);
     hop.settle();
     if hop.is_discarded() {
         return true;
+    }
+    if decision.verdict == Verdict::Local && !returning(bytes) && departing.is_some() {
+        asked::remember(bytes);
     }
     smp::apply(bytes, &decision, true);
     if let (Verdict::Forward { egress: port }, Some(departing), 0) =
@@ -82,4 +87,18 @@ pub(crate) unsafe fn judge(smp: *mut Smp, is_switch: bool, egress: u8) -> bool {
         departing.set_egress(port);
     }
     false
+}
+
+/// What stands against an SMP that the rules would let pass.
+fn obstacle(smp: &Smp, decision: &Decision) -> Option<Obstacle> {
+    match decision.verdict {
+        // ib_mad takes what is past its directed-route part for its own node's.
+        Verdict::Route(Some(_)) => Some(Obstacle::NotByLid),
+        Verdict::Local if returning(smp) && !asked::answers(smp) => Some(Obstacle::NotAsked),
+        _ => None,
+    }
+}
+
+fn returning(smp: &Smp) -> bool {
+    DrSmp::from_ib(smp).direction == Direction::Returning
 }

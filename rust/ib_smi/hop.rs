@@ -39,11 +39,13 @@ pub(crate) enum Obstacle {
     NoMemory = 37,
     /// The device refused the work request.
     PostFailed = 38,
+    /// An answer to the node's own agents, of which none has asked.
+    NotAsked = 39,
 }
 
 impl Obstacle {
     /// Every obstacle, in the order of its number.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::InTransition,
         Self::NoSma,
         Self::NotByLid,
@@ -51,6 +53,7 @@ impl Obstacle {
         Self::QueueFull,
         Self::NoMemory,
         Self::PostFailed,
+        Self::NotAsked,
     ];
 
     /// The name, as [`Reason::name`].
@@ -63,6 +66,7 @@ impl Obstacle {
             Self::QueueFull => "queue-full",
             Self::NoMemory => "no-memory",
             Self::PostFailed => "post-failed",
+            Self::NotAsked => "not-asked",
         }
     }
 }

@@ -13,6 +13,14 @@ use core::mem::offset_of;
 /// The bytes of an SMP, all of them hostile.
 pub(crate) type Smp = [u8; size_of::<ib_smp>()];
 
+/// Returns the transaction ID. Its high word names the agent that has asked.
+pub(crate) fn tid(smp: &Smp) -> u64 {
+    const AT: usize = offset_of!(ib_smp, tid);
+    smp.get(AT..)
+        .and_then(<[u8]>::first_chunk)
+        .map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
 /// Writes the decision into the SMP: the Return Path and, if `advance`, the Hop Pointer.
 #[inline]
 pub(crate) fn apply(smp: &mut Smp, decision: &Decision, advance: bool) {

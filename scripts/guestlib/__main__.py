@@ -41,13 +41,13 @@ def arguments():
 
 def shell_command():
     """The command that gives the guest's terminal to a shell."""
-    size = os.get_terminal_size() if sys.stdout.isatty() else os.terminal_size((80, 24))
+    size = os.get_terminal_size() if sys.stdout.isatty() else os.terminal_size((0, 0))
     term = shlex.quote(os.environ.get("TERM", "dumb"))
     # The modules are a symbolic link that is easy to miss.
     return (
-        f"stty -F /dev/hvc0 rows {size.lines} cols {size.columns} sane 2>/dev/null\n"
+        f"stty -F /dev/hvc0 rows {size.lines or 24} cols {size.columns or 80} sane 2>/dev/null\n"
         f"export TERM={term}\n"
-        "exec setsid -c sh -c 'cd ${MODULES:-/}; exec bash -l' </dev/hvc0 >/dev/hvc0 2>&1"
+        "exec setsid -w -c sh -c 'cd ${MODULES:-/}; exec bash -l' </dev/hvc0 >/dev/hvc0 2>&1"
     )
 
 

@@ -186,6 +186,15 @@ def test_m11_no_agent_gets_an_answer_it_did_not_ask_for(pair):
     assert "hca1" in pair.check("smpquery -C hca0 -D nodedesc 0,1,2")
 
 
+def test_m11_nor_one_from_a_client_of_this_host(pair):
+    before = discards(pair)
+    smps = [make(0, 2, ret=True, high_tid=agent) for agent in range(1, 33)]
+    for smp in smps:
+        pair.run(f"/src/scripts/dr-smp -C hca0 --timeout 50 --raw {smp.hex()}")
+    assert discards(pair)["not-asked"] - before["not-asked"] == len(smps)
+    assert "hca1" in pair.check("smpquery -C hca0 -D nodedesc 0,1,2")
+
+
 def test_a_reply_leaves_a_ca_by_the_port_it_came_in(pair):
     # Past its end with a Return Path of the sender's making: the CA has no such port.
     smp = out(3, 2, (1, 2))

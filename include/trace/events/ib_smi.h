@@ -59,7 +59,8 @@ struct ib_smi_hop {
 	{ 7, "wrong-port" }, { 8, "nowhere-to-go" },			\
 	{ 9, "not-returning" }, { 32, "in-transition" },		\
 	{ 33, "no-sma" }, { 34, "not-by-lid" }, { 35, "no-agent" },	\
-	{ 36, "queue-full" }, { 37, "no-memory" }, { 38, "post-failed" })
+	{ 36, "queue-full" }, { 37, "no-memory" }, { 38, "post-failed" },	\
+	{ 39, "not-asked" })
 
 DECLARE_EVENT_CLASS(ib_smi_hop,
 	TP_PROTO(const struct ib_smi_hop *hop),
