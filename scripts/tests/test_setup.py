@@ -3,7 +3,9 @@
 
 import os
 import re
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,28 @@ class TestSysroot:
         assert not partial.exists()
         again = world(SCRIPTS / "sysroot", fake={"mmdebstrap": "exit 1"})
         assert (again.returncode, again.stderr) == (0, "")
+
+
+    def test_a_signal_ends_all_of_it(self, world, tmp_path):
+        mark = f"1000.{os.getpid()}"
+        world("true", fake={"mmdebstrap": f"sleep {mark}"})
+        environment = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "IB_SMI_CACHE": str(tmp_path / "cache")}
+
+        def sleeping():
+            return subprocess.run(["pgrep", "-f", f"^sleep {mark}"], stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+        with subprocess.Popen(["make", "modules"], cwd=SRC, env=environment, stderr=subprocess.DEVNULL) as process:
+            wait_until(sleeping)
+            process.send_signal(signal.SIGTERM)
+        wait_until(lambda: not sleeping())
+
+
+def wait_until(condition, seconds=20):
+    """Waits until a condition holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 class TestKernelTree:
@@ -163,3 +187,22 @@ class TestMake:
         assert done.returncode == 0, done.stderr
         assert "removing" in done.stderr
         assert [path.name for path in cache.iterdir()] == ["letters"]
+
+
+class TestCi:
+    """.ci/run."""
+
+    def test_adds_up(self, world):
+        done = world(SRC / ".ci/run", fake={"make": "echo '3 passed, 0 failed, 1 skipped'"})
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "6 passed, 0 failed, 2 skipped")
+
+    @pytest.mark.parametrize(("fake", "total"), [
+        ("echo '3 passed, 2 failed, 1 skipped'; exit 1", "6 passed, 4 failed, 2 skipped"),
+        ("echo 'no kernel'; exit 1", "0 passed, 2 failed, 0 skipped"),
+        ("echo '3 passed, 0 failed, 0 skipped'; exit 1", "6 passed, 2 failed, 0 skipped"),
+        ("exit 0", "0 passed, 2 failed, 0 skipped"),
+    ])
+    def test_failures(self, world, fake, total):
+        done = world(SRC / ".ci/run", fake={"make": fake})
+        assert done.returncode == 1
+        assert done.stdout.splitlines()[-1] == total
