@@ -42,6 +42,8 @@ fn main() {
         let object = out.join(object);
         let mut compiler = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
         compiler.args(["-O2", "-g", "-fPIC", "-std=gnu11", "-w", "-c"]);
+        // As in the kernel's compiler attributes.
+        compiler.arg("-D__packed=__attribute__((__packed__))");
         // Ours first: it stands in for one of the kernel's headers.
         compiler.args(["-I", "mainline/shim", "-I"]).arg(&core);
         compiler.arg("-I").arg(Path::new(&linux).join("include"));

@@ -2,8 +2,8 @@
 
 //! The rules of directed-route subnet management packets (SMPs): what a node does with one.
 //!
-//! Three pure and total functions, on `core` alone: [`receive`] judges an SMP that came in from
-//! the wire, [`send`] one that the node itself sends, [`reply`] an answer of the node's own SMA.
+//! Three pure and total functions, on `core` alone: [`receive()`] judges an SMP that came in from
+//! the wire, [`send()`] one that the node itself sends, [`reply()`] an answer of the node's own SMA.
 //! Each looks at the packet and at the node, and gives a [`Decision`]; nothing is written,
 //! allocated or looked up. The same files are built into the kernel module and into the host
 //! programs.

@@ -118,12 +118,8 @@ unsafe extern "C" fn rust_handle_dr_smp_recv(
     let origin = unsafe { Origin::received(smp) };
     let node = arrival::node(is_switch, port(phys_port_cnt.try_into().unwrap_or(0)));
     // SAFETY: By the safety requirements.
-    action(arrival::judge(
-        unsafe { &mut *smp },
-        origin,
-        node,
-        port(port_num),
-    ))
+    let smp = unsafe { &mut *smp };
+    action(arrival::judge(smp, origin, node, port(port_num)))
 }
 
 /// In the place of `smi_check_forward_dr_smp()`.

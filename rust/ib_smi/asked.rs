@@ -36,5 +36,8 @@ pub(super) fn remember(request: &Smp) {
 /// Returns whether an answer belongs to one of the last requests.
 pub(super) fn answers(answer: &Smp) -> bool {
     let tid = smp::tid(answer);
-    tid != 0 && TIDS.iter().any(|entry| entry.load(ordering::Relaxed) == tid)
+    tid != 0
+        && TIDS
+            .iter()
+            .any(|entry| entry.load(ordering::Relaxed) == tid)
 }

@@ -57,9 +57,10 @@ impl Device {
 
     /// Returns the number of external ports, 1…254.
     pub(crate) fn phys_ports(&self) -> u8 {
+        const MOST: u8 = 254;
         // SAFETY: By the type invariants.
         let count = unsafe { (*self.as_raw()).phys_port_cnt };
-        u8::try_from(count).unwrap_or(u8::MAX - 1)
+        u8::try_from(count).map_or(MOST, |count| count.min(MOST))
     }
 
     /// Returns whether the driver executes MADs itself: whether the node has an SMA in the kernel.

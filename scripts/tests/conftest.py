@@ -15,8 +15,6 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 # pylint: disable=wrong-import-position
 from guestlib.guest import Guest, new_results  # noqa: E402
 
-pytest.register_assert_rewrite("helpers")
-
 OUTCOMES = ("passed", "failed", "skipped")
 TOTALS = pytest.StashKey()
 PARTS = pytest.StashKey()
@@ -63,26 +61,26 @@ def pytest_runtest_makereport(item, call):
     totals = item.config.stash[TOTALS]
     if report.when == "call" or report.outcome != "passed":
         cases = item.stash.get(PARTS, Parts())
-        if report.when == "call" and cases.cases:
-            for outcome in OUTCOMES:
-                totals[outcome] += cases.count(outcome)
-            report.sections.append(("cases", f"{len(cases.cases)} cases"))
-            if report.outcome == "failed" and not cases.count("failed"):
-                totals["failed"] += 1
-        else:
+        if report.when != "call" or not cases.cases:
             totals[report.outcome] += 1
+            return
+        for outcome in OUTCOMES:
+            totals[outcome] += cases.count(outcome)
+        if report.outcome == "failed" and not cases.count("failed"):
+            totals["failed"] += 1
         item.config.stash.setdefault(PARTS, []).extend(
             (f"{item.nodeid}: {name}", reason) for outcome, name, reason in cases.cases if outcome == "skipped"
         )
 
 
+# Test files that could not be read.
+UNREADABLE = []
+
+
 def pytest_collectreport(report):
     """Counts a file that cannot be read as a failure."""
     if report.failed:
-        COLLECT_FAILURES.append(report.nodeid)
-
-
-COLLECT_FAILURES = []
+        UNREADABLE.append(report.nodeid)
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -94,7 +92,7 @@ def pytest_terminal_summary(terminalreporter, config):
 def pytest_unconfigure(config):
     """Prints the totals as the last line."""
     totals = config.stash[TOTALS]
-    totals["failed"] += len(COLLECT_FAILURES)
+    totals["failed"] += len(UNREADABLE)
     print(", ".join(f"{totals[outcome]} {outcome}" for outcome in OUTCOMES), flush=True)
 
 

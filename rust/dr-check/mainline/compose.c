@@ -50,38 +50,38 @@ static struct composed pre##_done(const struct smp_type *smp, enum fate fate, u3
 static struct composed pre##_send(struct smp_type *smp, bool is_switch, u32 port)		\
 {												\
 	if ((pre##_get_smp_direction(smp) ? smp->dlid : smp->slid) == (permissive) &&		\
-	    mid##smi_handle_dr_smp_send(smp, is_switch, port) == IB_SMI_DISCARD)		\
+	    mid##handle_dr_smp_send(smp, is_switch, port) == IB_SMI_DISCARD)		\
 		return pre##_done(smp, FATE_DROPPED, 0);					\
 	if (pre##_slid_refused(smp))								\
 		return pre##_done(smp, FATE_DROPPED, 0);					\
-	if (mid##smi_check_local_smp(smp, &device) == IB_SMI_DISCARD &&				\
-	    mid##smi_check_local_returning_smp(smp, &device) == IB_SMI_DISCARD)			\
+	if (mid##check_local_smp(smp, &device) == IB_SMI_DISCARD &&				\
+	    mid##check_local_returning_smp(smp, &device) == IB_SMI_DISCARD)			\
 		return pre##_done(smp, FATE_POSTED, port);					\
 	return pre##_done(smp, FATE_LOCAL, 0);							\
 }												\
 												\
 static struct composed pre##_receive(struct smp_type *smp, bool is_switch, u32 ports, u32 port)	\
 {												\
-	if (mid##smi_handle_dr_smp_recv(smp, is_switch, port, ports) == IB_SMI_DISCARD)		\
+	if (mid##handle_dr_smp_recv(smp, is_switch, port, ports) == IB_SMI_DISCARD)		\
 		return pre##_done(smp, FATE_DROPPED, 0);					\
-	switch (mid##smi_check_forward_dr_smp(smp)) {						\
+	switch (mid##check_forward_dr_smp(smp)) {						\
 	case IB_SMI_LOCAL:									\
 		break;										\
 	case IB_SMI_SEND:									\
-		if (mid##smi_handle_dr_smp_send(smp, is_switch, port) == IB_SMI_DISCARD ||	\
-		    mid##smi_check_local_smp(smp, &device) == IB_SMI_DISCARD)			\
+		if (mid##handle_dr_smp_send(smp, is_switch, port) == IB_SMI_DISCARD ||	\
+		    mid##check_local_smp(smp, &device) == IB_SMI_DISCARD)			\
 			return pre##_done(smp, FATE_DROPPED, 0);				\
 		break;										\
 	case IB_SMI_FORWARD:									\
 		if (is_switch)									\
-			return pre##_send(smp, is_switch, mid##smi_get_fwd_port(smp));		\
+			return pre##_send(smp, is_switch, mid##get_fwd_port(smp));		\
 		break;										\
 	}											\
 	return pre##_done(smp, FATE_LOCAL, 0);							\
 }
 
-COMPOSE(ib_smp, ib, , dr_slid, dr_dlid, IB_LID_PERMISSIVE)
-COMPOSE(opa_smp, opa, opa_, route.dr.dr_slid, route.dr.dr_dlid, OPA_LID_PERMISSIVE)
+COMPOSE(ib_smp, ib, smi_, dr_slid, dr_dlid, IB_LID_PERMISSIVE)
+COMPOSE(opa_smp, opa, opa_smi_, route.dr.dr_slid, route.dr.dr_dlid, OPA_LID_PERMISSIVE)
 
 /* An SMP came in through `port`. */
 void compose_receive(void *smp, bool opa, bool is_switch, u32 ports, u32 port,

@@ -193,7 +193,7 @@ fn hex<'a>(
             _ => return Err(Malformed::NotHex(found)),
         };
         if let Some(byte) = packet.get_mut(digits / 2) {
-            *byte = *byte << 4 | value;
+            *byte = (*byte << 4) | value;
         }
         digits += 1;
     }

@@ -24,8 +24,6 @@ typedef uint64_t u64, __be64;
 #endif
 #define be32_to_cpu(x) ((u32)cpu_to_be32(x))
 
-#define __packed __attribute__((__packed__))
-
 #define IB_LID_PERMISSIVE cpu_to_be16(0xFFFF)
 #define IB_MGMT_BASE_VERSION 1
 #define IB_MGMT_CLASS_SUBN_LID_ROUTED 0x01
