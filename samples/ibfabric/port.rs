@@ -201,7 +201,7 @@ impl Port {
     /// Comes in to a queue pair of this port, if somebody made it.
     pub(crate) fn visit(&self, kind: QpKind) -> Option<Visit> {
         // Under the lock, so that `unplug` knows who is in.
-        Qp::visit(self.slot(kind).lock().as_ref()?)
+        Visit::new(self.slot(kind).lock().as_ref()?)
     }
 
     /// Lets things go wrong at a queue pair of this port.

@@ -3,9 +3,15 @@
 //! Queue pairs: QP0 and QP1 of a port.
 //!
 //! None of the locks here is held while a packet is on its way, while a completion queue is locked or
-//! while a completion handler runs. `post_send` of one node ends in [`Qp::receive`] of another, with
+//! while a completion handler runs. `post_send` of one node ends in [`Visit::receive`] of another, with
 //! the sender's MAD layer holding a lock of its own and interrupts off.
 
+mod visit;
+
+pub(crate) use self::visit::{
+    Refusal,
+    Visit, //
+};
 use crate::{
     cq::{
         Cq,
@@ -55,15 +61,6 @@ pub(crate) const MAX_WR: u32 = 1 << 14;
 
 /// Gather entries of a send.
 pub(crate) const MAX_SEND_SGE: u32 = 4;
-
-/// Why a packet was not received.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// No receive buffer.
-    NoBuffer,
-    /// Not what this queue pair takes, or not now.
-    NotAccepted,
-}
 
 /// What a test wants to go wrong, as often as it says.
 #[derive(Clone, Copy, Default)]
@@ -156,15 +153,6 @@ impl Qp {
             }),
             GFP_KERNEL,
         )
-    }
-
-    /// Comes in for a visit, unless the queue pair is going away.
-    pub(crate) fn visit(this: &Arc<Self>) -> Option<Visit> {
-        let pass = Anchor::enter_owned(&this.anchor)?;
-        Some(Visit {
-            qp: this.clone(),
-            pass,
-        })
     }
 
     /// The state.
@@ -381,56 +369,5 @@ impl Qp {
             data,
         };
         wire::send(node, port, wr.port(), &packet)
-    }
-}
-
-/// A queue pair that a packet arrives at.
-///
-/// The fields are dropped in this order: the destroyer waits for the pass, so that the reference is
-/// never the last one, and nothing is freed in the sender's context.
-pub(crate) struct Visit {
-    qp: Arc<Qp>,
-    pass: Pass<Arc<Anchor>>,
-}
-
-impl Visit {
-    /// Takes a packet that arrived by `ingress`.
-    pub(crate) fn receive(
-        &self,
-        packet: &Packet,
-        ingress: u8,
-        path_bits: u8,
-    ) -> Result<(), Refusal> {
-        let (qp, pass) = (&self.qp, &self.pass);
-        let (wr_id, written) = {
-            let mut inner = qp.inner.lock();
-            match inner.state {
-                QpState::ReadyToReceive | QpState::ReadyToSend | QpState::SendError => {}
-                _ => return Err(Refusal::NotAccepted),
-            }
-            if qp.kind == QpKind::Gsi && packet.qkey != inner.qkey {
-                return Err(Refusal::NotAccepted);
-            }
-            let wr = inner.recvs.pop().ok_or(Refusal::NoBuffer)?;
-            let written = pass.scatter(&wr, LOCAL_DMA_LKEY, packet.grh.as_ref(), &packet.data);
-            if written.is_err() {
-                inner.state = QpState::Error;
-            }
-            (wr.wr_id(), written)
-        };
-        let outcome = written.map(|()| Sender {
-            qp: packet.src_qp,
-            lid: packet.slid,
-            pkey_index: packet.pkey_index,
-            ingress,
-            sl: packet.sl,
-            path_bits,
-            grh: packet.grh.is_some(),
-        });
-        qp.complete_recv(pass, wr_id, outcome, packet.solicited);
-        if written.is_err() {
-            qp.flush_recvs();
-        }
-        Ok(())
     }
 }

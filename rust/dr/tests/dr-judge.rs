@@ -44,7 +44,9 @@ fn smp(returning: bool, hop: (u8, u8), lids: (u16, u16), path: &[u8]) -> String 
     bytes[34..36].copy_from_slice(&lids.1.to_be_bytes());
     let start = if returning { 193 } else { 129 };
     bytes[start..start + path.len()].copy_from_slice(path);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes
+        .iter()
+        .fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
 }
 
 /// A transit at a switch, out through port 2.

@@ -97,7 +97,7 @@ impl<'a> SendWr<'a> {
 
     /// Number of gather entries.
     pub(crate) fn sges(&self) -> usize {
-        usize::try_from(self.0.wr.num_sge).unwrap_or(usize::MAX)
+        usize::try_from(self.0.wr.num_sge).unwrap_or(0)
     }
 
     /// Copies what the gather entries name. Returns how much that is.

@@ -46,10 +46,6 @@ pub(super) fn get(node: &Node, ingress: u8, modifier: u32) -> Result<[u8; 64], F
     let port = target(node, ingress, modifier)?;
     let config = port.config();
     let mut info = PortInfo::zeroed();
-    info.set_gid_prefix(config.gid_prefix);
-    info.set_lid(config.lid);
-    info.set_sm_lid(config.sm_lid);
-    info.set_cap_mask(config.cap_mask);
     info.set_local_port(ingress);
     info.set_width_enabled(node::WIDTH_4X);
     info.set_width_supported(node::WIDTH_4X);
@@ -63,16 +59,20 @@ pub(super) fn get(node: &Node, ingress: u8, modifier: u32) -> Result<[u8; 64], F
     info.set_phys_state(config.phys_state as u8);
     // CAST: As above.
     info.set_down_default(PhysState::Polling as u8);
-    info.set_lmc(config.lmc);
     info.set_neighbor_mtu(config.mtu);
     info.set_mtu_cap(port::MTU_2048);
-    info.set_sm_sl(config.sm_sl);
     info.set_vl_cap(1);
     info.set_operational_vls(1);
     if node.has_lid(port) {
+        info.set_gid_prefix(config.gid_prefix);
+        info.set_lid(config.lid);
+        info.set_lmc(config.lmc);
+        info.set_sm_lid(config.sm_lid);
+        info.set_sm_sl(config.sm_sl);
+        info.set_cap_mask(config.cap_mask);
         info.set_guid_cap(node::GIDS);
+        info.set_subnet_timeout(config.subnet_timeout);
     }
-    info.set_subnet_timeout(config.subnet_timeout);
     info.set_resp_time(16);
     Ok(info.0)
 }

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A node as a device of the RDMA core.
+
+use super::{
+    Node,
+    DEVICE_ID,
+    GIDS,
+    MAX_CQE,
+    PKEYS,
+    REVISION,
+    SPEED_QDR,
+    VENDOR_ID,
+    WIDTH_4X, //
+};
+use crate::{
+    cq::Cq,
+    port,
+    provider::{
+        Anchor,
+        DeviceAttr,
+        MadOrigin,
+        MadResult,
+        NodeType,
+        Notify,
+        PortAttr,
+        Provider,
+        QpInit,
+        QpModify,
+        QpState,
+        RecvWr,
+        Reporter,
+        SendWr,
+        WcBuffer,
+        MAD_SIZE, //
+    },
+    qp::{
+        self,
+        Qp, //
+    },
+    sma,
+    IbFabric, //
+};
+use kernel::{
+    prelude::*,
+    sync::{
+        Arc,
+        ArcBorrow, //
+    },
+};
+
+impl Provider for Node {
+    type Module = IbFabric;
+    type Cq = Arc<Cq>;
+    type Qp = Arc<Qp>;
+
+    const LOCAL_DMA_LKEY: u32 = qp::LOCAL_DMA_LKEY;
+
+    fn reporter(&self) -> &Reporter {
+        &self.reporter
+    }
+
+    fn query_device(&self) -> DeviceAttr {
+        DeviceAttr {
+            sys_image_guid: self.guid,
+            vendor_id: VENDOR_ID,
+            part_id: DEVICE_ID.into(),
+            revision: REVISION,
+            ports: self.external_ports().into(),
+            max_wr: qp::MAX_WR,
+            max_cqe: MAX_CQE,
+            max_send_sge: qp::MAX_SEND_SGE,
+            max_pkeys: PKEYS,
+        }
+    }
+
+    fn query_port(&self, port: u32) -> Result<PortAttr> {
+        let config = self.find(port)?.config();
+        Ok(PortAttr {
+            state: config.state,
+            phys_state: config.phys_state,
+            lid: config.lid,
+            lmc: config.lmc,
+            sm_lid: config.sm_lid,
+            sm_sl: config.sm_sl,
+            cap_mask: config.cap_mask,
+            subnet_prefix: config.gid_prefix,
+            subnet_timeout: config.subnet_timeout,
+            max_mtu: port::MTU_2048,
+            active_mtu: config.mtu,
+            active_width: WIDTH_4X,
+            active_speed: SPEED_QDR.into(),
+            gids: GIDS.into(),
+            pkeys: PKEYS,
+        })
+    }
+
+    fn modify_port(&self, port: u32, set: u32, clear: u32) -> Result {
+        self.find(port)?.configure(|config| {
+            config.cap_mask = config.cap_mask & !clear | set;
+        });
+        Ok(())
+    }
+
+    fn set_node_desc(&self, desc: &[u8; 64]) -> Result {
+        *self.desc.lock() = *desc;
+        Ok(())
+    }
+
+    fn query_gid(&self, port: u32, index: usize) -> Result<[u8; 16]> {
+        let port = self.find(port)?;
+        if index >= usize::from(GIDS) {
+            return Err(EINVAL);
+        }
+        Ok(Self::gid(port, &port.config(), index))
+    }
+
+    fn query_pkey(&self, port: u32, index: u16) -> Result<u16> {
+        let pkeys = self.find(port)?.pkeys();
+        pkeys.get(usize::from(index)).copied().ok_or(EINVAL)
+    }
+
+    fn create_cq(&self, depth: u32) -> Result<Arc<Cq>> {
+        if depth == 0 || depth > MAX_CQE {
+            return Err(EINVAL);
+        }
+        Cq::new(depth)
+    }
+
+    fn poll_cq(cq: &Arc<Cq>, out: &mut WcBuffer<'_>) {
+        cq.poll(out);
+    }
+
+    fn req_notify_cq(cq: &Arc<Cq>, notify: Notify) -> bool {
+        cq.arm(notify)
+    }
+
+    fn create_qp(&self, init: QpInit<'_, Self>, anchor: Arc<Anchor>) -> Result<Arc<Qp>> {
+        let port = self.find(init.port)?;
+        let qp = Qp::new(port.number, &init, anchor)?;
+        port.plug(init.kind, qp.clone())?;
+        Ok(qp)
+    }
+
+    fn modify_qp(qp: &Arc<Qp>, change: &QpModify) -> Result {
+        qp.modify(change)
+    }
+
+    fn qp_state(qp: &Arc<Qp>) -> QpState {
+        qp.state()
+    }
+
+    fn unplug_qp(&self, qp: &Arc<Qp>) {
+        if let Some(port) = self.port(qp.port) {
+            port.unplug(qp.kind);
+        }
+    }
+
+    fn destroy_qp(&self, qp: Arc<Qp>) {
+        qp.forget();
+    }
+
+    fn post_send(&self, qp: &Arc<Qp>, wr: &SendWr<'_>) -> Result {
+        qp.post_send(self, wr)
+    }
+
+    fn post_recv(qp: &Arc<Qp>, wr: RecvWr) -> Result {
+        qp.post_recv(wr)
+    }
+
+    fn process_mad(
+        this: ArcBorrow<'_, Self>,
+        port: u32,
+        origin: Option<MadOrigin>,
+        request: &[u8; MAD_SIZE],
+        reply: &mut [u8; MAD_SIZE],
+    ) -> MadResult {
+        let ingress = match (this.node_type, origin) {
+            (NodeType::Switch, Some(origin)) => origin.port,
+            _ => port,
+        };
+        match u8::try_from(ingress) {
+            Ok(ingress) => sma::process(this, ingress, request, reply),
+            Err(_) => MadResult::Consumed,
+        }
+    }
+}
