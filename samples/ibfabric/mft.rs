@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A switch's multicast forwarding table: a set of ports for every multicast LID.
+//!
+//! A subnet manager reads and writes it by blocks of 32 LIDs and positions of 16 ports (section
+//! 14.2.5.10 of the specification). Ports are kept by words of 64, so that reading the set of a LID
+//! is a load or two, and nothing is locked for a packet in transit.
+
+use crate::packet::LID_PERMISSIVE;
+use kernel::{
+    prelude::*,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    },
+};
+
+/// The first LID that is for multicast.
+pub(crate) const FIRST_LID: u16 = 0xc000;
+
+/// How many multicast LIDs a switch can route.
+pub(crate) const CAPACITY: u16 = 0x400;
+
+/// Entries of a block.
+pub(crate) const BLOCK: usize = 32;
+
+/// Ports of a position.
+const POSITION: usize = 16;
+
+/// Ports of a word.
+const WORD: usize = 64;
+
+/// Words of the largest set of ports.
+const MAX_WORDS: usize = 4;
+
+/// A set of ports.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct PortSet([u64; MAX_WORDS]);
+
+impl PortSet {
+    /// Whether a port is in it.
+    pub(crate) fn contains(&self, port: u8) -> bool {
+        let (word, bit) = (usize::from(port) / WORD, usize::from(port) % WORD);
+        self.0.get(word).is_some_and(|word| word >> bit & 1 != 0)
+    }
+
+    /// Whether nothing is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+
+    /// All ports in it, in order.
+    pub(crate) fn iter(self) -> impl Iterator<Item = u8> {
+        (0..=u8::MAX).filter(move |port| self.contains(*port))
+    }
+}
+
+/// The table. Kept in plain memory, as the linear one.
+pub(crate) struct Mft {
+    /// Words of every entry.
+    words: usize,
+    table: KVec<Atomic<u64>>,
+}
+
+impl Mft {
+    /// A table for ports 0 to `ports` that leads nowhere.
+    pub(crate) fn new(ports: u8) -> Result<Self> {
+        let words = usize::from(ports).saturating_add(1).div_ceil(WORD);
+        let len = usize::from(CAPACITY)
+            .checked_mul(words)
+            .ok_or(EOVERFLOW)?;
+        let mut table = KVec::with_capacity(len, GFP_KERNEL)?;
+        for _ in 0..len {
+            table.push(Atomic::new(0), GFP_KERNEL)?;
+        }
+        Ok(Self { words, table })
+    }
+
+    /// The words of a LID, by its place in the table.
+    fn entry(&self, index: usize) -> Option<&[Atomic<u64>]> {
+        let first = index.checked_mul(self.words)?;
+        self.table.get(first..first.checked_add(self.words)?)
+    }
+
+    /// The ports that a packet to a multicast LID leaves by. Bit 0 is the switch itself. Empty for
+    /// LIDs that are not for multicast or beyond the table.
+    pub(crate) fn ports(&self, mlid: u16) -> PortSet {
+        let mut set = PortSet::default();
+        let index = match mlid {
+            LID_PERMISSIVE => None,
+            _ => mlid.checked_sub(FIRST_LID),
+        };
+        if let Some(words) = index.and_then(|index| self.entry(index.into())) {
+            for (to, from) in set.0.iter_mut().zip(words) {
+                *to = from.load(Relaxed);
+            }
+        }
+        set
+    }
+
+    /// Which word of an entry a position is in, and how far it is shifted there.
+    fn place(&self, position: u8) -> Option<(usize, usize)> {
+        let first = usize::from(position).checked_mul(POSITION)?;
+        (first / WORD < self.words).then_some((first / WORD, first % WORD))
+    }
+
+    /// The entries of a block.
+    fn block(&self, block: u16) -> Option<impl Iterator<Item = &[Atomic<u64>]>> {
+        let first = usize::from(block).checked_mul(BLOCK)?;
+        let end = first.checked_add(BLOCK)?;
+        (end <= usize::from(CAPACITY)).then(|| (first..end).filter_map(|index| self.entry(index)))
+    }
+
+    /// Reads 16 ports of 32 LIDs, as they are on the wire.
+    pub(crate) fn read_block(&self, block: u16, position: u8) -> Option<[u8; 64]> {
+        let (word, shift) = self.place(position)?;
+        let mut out = [0; 64];
+        for (to, entry) in out.chunks_exact_mut(2).zip(self.block(block)?) {
+            // CAST: The low 16 bits are meant.
+            let ports = (entry.get(word)?.load(Relaxed) >> shift) as u16;
+            to.copy_from_slice(&ports.to_be_bytes());
+        }
+        Some(out)
+    }
+
+    /// Writes 16 ports of 32 LIDs. Only one may write at a time.
+    pub(crate) fn write_block(&self, block: u16, position: u8, value: &[u8; 64]) -> Result {
+        let (word, shift) = self.place(position).ok_or(EINVAL)?;
+        let entries = self.block(block).ok_or(EINVAL)?;
+        for (from, entry) in value.chunks_exact(2).zip(entries) {
+            let &[high, low] = from else {
+                return Err(EINVAL);
+            };
+            let ports = u64::from(u16::from_be_bytes([high, low]));
+            let entry = entry.get(word).ok_or(EINVAL)?;
+            let kept = entry.load(Relaxed) & !(u64::from(u16::MAX) << shift);
+            entry.store(kept | ports << shift, Relaxed);
+        }
+        Ok(())
+    }
+}
