@@ -9,6 +9,7 @@ use crate::{
         PortEvent,
         PortState, //
     },
+    rate::Rate,
 };
 use kernel::{
     new_spinlock_irq,
@@ -76,9 +77,9 @@ impl LinkLock {
     /// Takes a link down and lets it come up again.
     pub(crate) fn retrain(&self, at: &PortRef) {
         let _one_at_a_time = self.lock.lock();
-        bring(at, false);
+        bring(at, None);
         if let Some(peer) = at.port().and_then(|port| port.peer()) {
-            bring(&peer, false);
+            bring(&peer, None);
         }
         settle(at);
     }
@@ -87,36 +88,39 @@ impl LinkLock {
 /// Brings the link of a port to the state that follows from both ends.
 fn settle(at: &PortRef) {
     let Some(port) = at.port() else { return };
-    let enabled = |end: &PortRef| end.port().is_some_and(|port| !port.config().disabled);
     let peer = port.peer();
-    let up = enabled(at) && peer.as_ref().is_some_and(enabled);
-    bring(at, up);
+    let rate = peer.as_ref().and_then(PortRef::port).and_then(|other| {
+        let (here, there) = (port.config(), other.config());
+        let enabled = !here.disabled && !there.disabled;
+        enabled.then_some(here.rate.common(there.rate))
+    });
+    bring(at, rate);
     if let Some(peer) = peer {
-        bring(&peer, up);
+        bring(&peer, rate);
     }
 }
 
-/// Brings one end of a link to a state, and tells who has to know.
-fn bring(at: &PortRef, up: bool) {
+/// Brings one end of a link up at a rate, or down without one, and tells who has to know.
+fn bring(at: &PortRef, rate: Option<Rate>) {
     let Some(port) = at.port() else { return };
     let (before, after) = port.configure(|config| {
         let before = config.state;
-        config.phys_state = match (up, config.disabled) {
-            (true, _) => PhysState::LinkUp,
-            (false, true) => PhysState::Disabled,
-            (false, false) => PhysState::Polling,
+        config.phys_state = match (rate, config.disabled) {
+            (Some(_), _) => PhysState::LinkUp,
+            (None, true) => PhysState::Disabled,
+            (None, false) => PhysState::Polling,
         };
-        match (up, before) {
-            (true, PortState::Down) => config.state = PortState::Init,
-            (true, _) => {}
-            (false, _) => config.state = PortState::Down,
+        config.active = rate.unwrap_or(config.rate);
+        match (rate, before) {
+            (Some(_), PortState::Down) => config.state = PortState::Init,
+            (Some(_), _) => {}
+            (None, _) => config.state = PortState::Down,
         }
         (before, config.state)
     });
     if before != after {
         at.node.port_state_changed();
-    }
-    if before == PortState::Active && after != PortState::Active {
+        // The core has one event for every state in which a port is not active.
         at.node.report(port, PortEvent::Error);
     }
 }

@@ -3,7 +3,12 @@
 //! A node: an HCA or a switch, as the RDMA core sees it.
 
 mod device;
+mod spec;
 
+pub(crate) use self::spec::{
+    NodeSpec,
+    PortSpec, //
+};
 use crate::{
     capture::Capture,
     lft::Lft,
@@ -12,7 +17,8 @@ use crate::{
     port::{
         self,
         Port,
-        PortConfig, //
+        PortConfig,
+        PortInit, //
     },
     provider::{
         DeviceInfo,
@@ -48,12 +54,6 @@ pub(crate) const PKEYS: u16 = port::PKEYS as u16;
 /// Entries of a port's GID table.
 pub(crate) const GIDS: u8 = 8;
 
-/// Code of a width of four lanes.
-pub(crate) const WIDTH_4X: u8 = 2;
-
-/// Code of 10 Gbit/s a lane.
-pub(crate) const SPEED_QDR: u8 = 4;
-
 /// Entries of the largest completion queue.
 const MAX_CQE: u32 = 1 << 16;
 
@@ -68,6 +68,16 @@ pub(crate) struct SwitchConfig {
     pub(crate) port_state_change: bool,
 }
 
+/// The description of a node that has none of its own.
+fn default_desc(name: &CString) -> [u8; 64] {
+    let mut desc = [0; 64];
+    let text = [&b"ibfabric "[..], name.to_bytes()].into_iter().flatten();
+    for (to, from) in desc.iter_mut().zip(text) {
+        *to = *from;
+    }
+    desc
+}
+
 /// A node.
 #[pin_data]
 pub(crate) struct Node {
@@ -77,6 +87,14 @@ pub(crate) struct Node {
     pub(crate) node_type: NodeType,
     /// GUID of the node.
     pub(crate) guid: u64,
+    /// GUID of the system.
+    pub(crate) system_guid: u64,
+    /// Vendor, 24 bits.
+    pub(crate) vendor_id: u32,
+    /// Device, as the vendor numbers them.
+    pub(crate) device_id: u16,
+    /// Whether port 0 of a switch is an enhanced one.
+    pub(crate) enhanced_port0: bool,
     /// The forwarding table of a switch.
     pub(crate) lft: Option<Lft>,
     /// Who remembers what is on the wires.
@@ -95,35 +113,42 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Makes a node with `ports` external ports. The last 12 bits of `guid` are for the ports.
+    /// Makes a node. Its ports have the GUIDs after `guid`, unless `spec` has others.
     pub(crate) fn new(
         name: CString,
-        node_type: NodeType,
+        spec: &NodeSpec,
         guid: u64,
-        ports: u8,
         capture: Arc<Capture>,
         links: Arc<LinkLock>,
     ) -> Result<Arc<Self>> {
+        let node_type = spec.node_type;
         let (first, lft) = match node_type {
             NodeType::Ca => (1, None),
             NodeType::Switch => (0, Some(Lft::new()?)),
         };
-        let mut list = KVec::with_capacity(usize::from(ports).saturating_add(1), GFP_KERNEL)?;
-        for number in first..=ports {
-            let port_guid = guid | u64::from(number);
-            let port = KBox::pin_init(Port::new(number, port_guid), GFP_KERNEL)?;
-            list.push(port, GFP_KERNEL)?;
+        let extended_speeds = spec.has_extended_speeds();
+        let mut list = KVec::with_capacity(usize::from(spec.ports).saturating_add(1), GFP_KERNEL)?;
+        for number in first..=spec.ports {
+            let port = spec.port(number);
+            let init = PortInit {
+                number,
+                guid: port.guid.unwrap_or(guid.wrapping_add(number.into())),
+                rate: spec.rate(&port),
+                disabled: port.disabled,
+                extended_speeds,
+            };
+            list.push(KBox::pin_init(Port::new(init), GFP_KERNEL)?, GFP_KERNEL)?;
         }
-        let mut desc = [0; 64];
-        let text = [&b"ibfabric "[..], name.to_bytes()].into_iter().flatten();
-        for (to, from) in desc.iter_mut().zip(text) {
-            *to = *from;
-        }
+        let desc = spec.desc.unwrap_or(default_desc(&name));
         Arc::pin_init(
             pin_init!(Self {
                 name,
                 node_type,
                 guid,
+                system_guid: spec.system_guid.unwrap_or(guid),
+                vendor_id: spec.vendor_id,
+                device_id: spec.device_id,
+                enhanced_port0: spec.enhanced_port0,
                 lft,
                 capture,
                 links,

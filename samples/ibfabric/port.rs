@@ -16,6 +16,7 @@ use crate::{
         Qp,
         Visit, //
     },
+    rate::Rate,
 };
 use kernel::{
     new_spinlock_irq,
@@ -31,6 +32,9 @@ pub(crate) const DEFAULT_GID_PREFIX: u64 = 0xfe80_0000_0000_0000;
 
 /// Capabilities that a port has without asking: system image GUID, CM, client reregistration.
 const CAPABILITIES: u32 = 1 << 11 | 1 << 16 | 1 << 25;
+
+/// The capability of extended speeds.
+const EXTENDED_SPEEDS: u32 = 1 << 14;
 
 /// Code of an MTU of 2048 bytes.
 pub(crate) const MTU_2048: u8 = 4;
@@ -73,6 +77,24 @@ pub(crate) struct PortConfig {
     pub(crate) mtu: u8,
     /// Whether the link is kept down from this end.
     pub(crate) disabled: bool,
+    /// What the port can do at most.
+    pub(crate) rate: Rate,
+    /// What the link does.
+    pub(crate) active: Rate,
+}
+
+/// How a port begins.
+pub(crate) struct PortInit {
+    /// Its number.
+    pub(crate) number: u8,
+    /// Its GUID.
+    pub(crate) guid: u64,
+    /// What it can do at most.
+    pub(crate) rate: Rate,
+    /// Whether it is kept down.
+    pub(crate) disabled: bool,
+    /// Whether it announces extended speeds.
+    pub(crate) extended_speeds: bool,
 }
 
 impl PortConfig {
@@ -134,23 +156,36 @@ pub(crate) struct Port {
 
 impl Port {
     /// A port with nothing plugged in. Port 0 of a switch is always up.
-    pub(crate) fn new(number: u8, guid: u64) -> impl PinInit<Self> {
-        let up = number == 0;
+    pub(crate) fn new(init: PortInit) -> impl PinInit<Self> {
+        let PortInit {
+            number,
+            guid,
+            rate,
+            disabled,
+            extended_speeds,
+        } = init;
+        let phys_state = match (number, disabled) {
+            (0, _) => PhysState::LinkUp,
+            (_, true) => PhysState::Disabled,
+            (_, false) => PhysState::Polling,
+        };
         pin_init!(Self {
             number,
             guid,
             config <- new_spinlock_irq!(PortConfig {
-                state: if up { PortState::Active } else { PortState::Down },
-                phys_state: if up { PhysState::LinkUp } else { PhysState::Polling },
+                state: if number == 0 { PortState::Active } else { PortState::Down },
+                phys_state,
                 lid: 0,
                 lmc: 0,
                 sm_lid: 0,
                 sm_sl: 0,
-                cap_mask: CAPABILITIES,
+                cap_mask: CAPABILITIES | if extended_speeds { EXTENDED_SPEEDS } else { 0 },
                 gid_prefix: DEFAULT_GID_PREFIX,
                 subnet_timeout: 18,
                 mtu: MTU_2048,
-                disabled: false,
+                disabled,
+                rate,
+                active: rate,
             }, "ibfabric_port_config"),
             pkeys <- new_spinlock_irq!(default_pkeys(), "ibfabric_port_pkeys"),
             peer <- new_spinlock_irq!(None, "ibfabric_port_peer"),

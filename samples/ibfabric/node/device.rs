@@ -4,14 +4,10 @@
 
 use super::{
     Node,
-    DEVICE_ID,
     GIDS,
     MAX_CQE,
     PKEYS,
-    REVISION,
-    SPEED_QDR,
-    VENDOR_ID,
-    WIDTH_4X, //
+    REVISION, //
 };
 use crate::{
     cq::Cq,
@@ -62,9 +58,9 @@ impl Provider for Node {
 
     fn query_device(&self) -> DeviceAttr {
         DeviceAttr {
-            sys_image_guid: self.guid,
-            vendor_id: VENDOR_ID,
-            part_id: DEVICE_ID.into(),
+            sys_image_guid: self.system_guid,
+            vendor_id: self.vendor_id,
+            part_id: self.device_id.into(),
             revision: REVISION,
             ports: self.external_ports().into(),
             max_wr: qp::MAX_WR,
@@ -88,8 +84,8 @@ impl Provider for Node {
             subnet_timeout: config.subnet_timeout,
             max_mtu: port::MTU_2048,
             active_mtu: config.mtu,
-            active_width: WIDTH_4X,
-            active_speed: SPEED_QDR.into(),
+            active_width: config.active.width.bit(),
+            active_speed: config.active.speed.core_number(),
             gids: GIDS.into(),
             pkeys: PKEYS,
         })

@@ -27,12 +27,12 @@ pub(super) fn get(node: &Node, ingress: u8) -> Result<[u8; 64], Fault> {
     info.set_class_version(CLASS_VERSION);
     info.set_node_type(node_type);
     info.set_num_ports(node.external_ports());
-    info.set_system_guid(node.guid);
+    info.set_system_guid(node.system_guid);
     info.set_node_guid(node.guid);
     info.set_port_guid(port.guid);
     info.set_partition_cap(node::PKEYS);
-    info.set_device_id(node::DEVICE_ID);
+    info.set_device_id(node.device_id);
     info.set_revision(node::REVISION);
-    info.set_port_and_vendor(u32::from(ingress) << 24 | node::VENDOR_ID);
+    info.set_port_and_vendor(u32::from(ingress) << 24 | node.vendor_id);
     Ok(info.0)
 }

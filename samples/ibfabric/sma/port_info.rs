@@ -47,12 +47,16 @@ pub(super) fn get(node: &Node, ingress: u8, modifier: u32) -> Result<[u8; 64], F
     let config = port.config();
     let mut info = PortInfo::zeroed();
     info.set_local_port(ingress);
-    info.set_width_enabled(node::WIDTH_4X);
-    info.set_width_supported(node::WIDTH_4X);
-    info.set_width_active(node::WIDTH_4X);
-    info.set_speed_supported(node::SPEED_QDR);
-    info.set_speed_active(node::SPEED_QDR);
-    info.set_speed_enabled(node::SPEED_QDR);
+    let (most, active) = (config.rate, config.active);
+    info.set_width_enabled(most.width.supported());
+    info.set_width_supported(most.width.supported());
+    info.set_width_active(active.width.bit());
+    info.set_speed_supported(most.speed.supported());
+    info.set_speed_active(active.speed.bit());
+    info.set_speed_enabled(most.speed.supported());
+    info.set_speed_extended_supported(most.speed.extended_supported());
+    info.set_speed_extended_active(active.speed.extended_bit());
+    info.set_speed_extended_enabled(most.speed.extended_supported());
     // CAST: Enumerators of enums with that representation.
     info.set_port_state(config.state as u8);
     // CAST: As above.

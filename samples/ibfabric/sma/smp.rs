@@ -135,6 +135,8 @@ wire_view! {
         port_state_change, set_port_state_change: bits(11, 2, 1);
         /// How many P_Keys a port can enforce.
         enforcement_cap, set_enforcement_cap: u16(14);
+        /// Whether port 0 is an enhanced one.
+        enhanced_port0, set_enhanced_port0: bits(16, 3, 1);
     }
 }
 
@@ -197,5 +199,11 @@ wire_view! {
         subnet_timeout, set_subnet_timeout: bits(51, 0, 5);
         /// Response time.
         resp_time, set_resp_time: bits(52, 0, 5);
+        /// Extended speed in use.
+        speed_extended_active, set_speed_extended_active: bits(62, 4, 4);
+        /// Extended speeds there are.
+        speed_extended_supported, set_speed_extended_supported: bits(62, 0, 4);
+        /// Extended speeds that are switched on.
+        speed_extended_enabled, set_speed_extended_enabled: bits(63, 0, 5);
     }
 }

@@ -22,6 +22,7 @@ pub(super) fn get(node: &Node) -> Result<[u8; 64], Fault> {
     info.set_linear_top(config.linear_top);
     info.set_life_time(config.life_time);
     info.set_port_state_change(config.port_state_change.into());
+    info.set_enhanced_port0(node.enhanced_port0.into());
     Ok(info.0)
 }
 
