@@ -24,7 +24,7 @@ bool ib_smi_cap_smi(const struct ib_device *device, u32 port)
 
 bool ib_smi_cap_gsi(const struct ib_device *device, u32 port)
 {
-	return rdma_cap_ib_cm(device, port);
+	return rdma_cap_ib_mad(device, port);
 }
 
 /* Also sets the type, which depends on the port: IB or OPA. */

@@ -29,9 +29,12 @@ impl fmt::Debug for Discards {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rules = Reason::ALL.iter().map(|r| (r.number(), r.name()));
         let obstacles = Obstacle::ALL.iter().map(|o| (*o as u8, o.name()));
+        // debugfs ends the last line.
+        let mut end = "";
         for (number, name) in rules.chain(obstacles) {
             if let Some(counter) = DISCARDS.get(usize::from(number)) {
-                writeln!(f, "{name} {}", counter.load(ordering::Relaxed))?;
+                write!(f, "{end}{name} {}", counter.load(ordering::Relaxed))?;
+                end = "\n";
             }
         }
         Ok(())

@@ -8,12 +8,23 @@
 //!
 //! ib_mad believes that the whole send queue is its own. [`Share`] takes our slots off its account.
 
-use super::smp::Smp;
+use super::{
+    hop::{
+        Hop,
+        Obstacle, //
+    },
+    origin::Origin,
+    smp::Smp, //
+};
 use crate::{
     bindings,
-    rdma::agent::{
-        Agent,
-        Ah, //
+    dr::Decision,
+    rdma::{
+        agent::{
+            Agent,
+            Ah, //
+        },
+        device::Device, //
     },
 };
 use core::{
@@ -52,10 +63,18 @@ const BACKLOG: usize = 256;
 /// An SMP that is to be sent.
 pub(super) struct Packet {
     pub(super) smp: Smp,
-    /// The external port by which a switch sends a directed-route SMP.
-    pub(super) egress: u8,
+    pub(super) way: Way,
     /// Where a LID-routed part begins; none within the directed-route part.
     pub(super) ah: Option<Ah>,
+}
+
+/// How an SMP came here, and how it leaves.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    pub(super) ingress: u8,
+    /// The external port by which a switch sends a directed-route SMP.
+    pub(super) egress: u8,
+    pub(super) decision: Decision,
 }
 
 /// A work request of ours and the SMP that it sends.
@@ -66,6 +85,7 @@ pub(super) struct Packet {
 struct Slot {
     cqe: Opaque<bindings::ib_cqe>,
     packet: UnsafeCell<Smp>,
+    way: UnsafeCell<Option<Way>>,
     ah: UnsafeCell<Option<Ah>>,
     /// Where the device finds the packet, once it is mapped.
     dma: Option<u64>,
@@ -125,6 +145,7 @@ impl Queue {
                 Slot {
                     cqe: Opaque::new(bindings::ib_cqe { done: Some(done) }),
                     packet: UnsafeCell::new([0; size_of::<Smp>()]),
+                    way: UnsafeCell::new(None),
                     ah: UnsafeCell::new(None),
                     dma: None,
                     index,
@@ -162,10 +183,8 @@ impl Queue {
     }
 
     /// Sends an SMP now, or when a slot gets free. May sleep.
-    ///
-    /// `EBUSY` means that too many wait already.
     #[inline]
-    pub(super) fn send(&self, packet: Packet) -> Result {
+    pub(super) fn send(&self, packet: Packet) -> Result<(), Obstacle> {
         match self.claim() {
             Some(slot) => self.post(slot, packet),
             None => self.wait(packet),
@@ -198,7 +217,7 @@ impl Queue {
 
     /// Posts an SMP through a slot that the caller has claimed.
     #[inline]
-    fn post(&self, slot: &Slot, packet: Packet) -> Result {
+    fn post(&self, slot: &Slot, packet: Packet) -> Result<(), Obstacle> {
         let ah = packet.ah.as_ref().unwrap_or(&self.permissive).as_raw();
         let qp = self.agent.qp();
         // Only mapped slots are ever free.
@@ -213,7 +232,7 @@ impl Queue {
             ah,
             remote_qpn: 0,
             remote_qkey: bindings::IB_QP_SET_QKEY,
-            port_num: packet.egress.into(),
+            port_num: packet.way.egress.into(),
             ..Default::default()
         };
         // SAFETY: A union of this pointer and an integer of the same size.
@@ -226,6 +245,7 @@ impl Queue {
         // SAFETY: The caller owns the slot by the type invariants.
         unsafe {
             *slot.packet.get() = packet.smp;
+            *slot.way.get() = Some(packet.way);
             *slot.ah.get() = packet.ah;
         }
         // SAFETY: Mapped by `fill()`.
@@ -238,22 +258,22 @@ impl Queue {
                 None => Err(EOPNOTSUPP),
             }
         };
-        if posted.is_err() {
+        posted.map_err(|_| {
             self.release(slot);
-        }
-        posted
+            Obstacle::PostFailed
+        })
     }
 
     /// Lets an SMP wait for a slot.
     #[cold]
-    fn wait(&self, packet: Packet) -> Result {
-        let packet = KBox::new(packet, GFP_KERNEL)?;
+    fn wait(&self, packet: Packet) -> Result<(), Obstacle> {
+        let packet = KBox::new(packet, GFP_KERNEL).map_err(|_| Obstacle::NoMemory)?;
         {
             let mut backlog = self.backlog.lock();
-            if backlog.len() >= BACKLOG {
-                return Err(EBUSY);
+            // There is room for as many as may wait.
+            if backlog.push_within_capacity(packet).is_err() {
+                return Err(Obstacle::QueueFull);
             }
-            backlog.push(packet, GFP_ATOMIC)?;
             self.waiting.fetch_add(1u32, ordering::Full);
         }
         // A slot may have got free before the SMP could be seen waiting.
@@ -274,15 +294,45 @@ impl Queue {
                 next
             };
             match next {
-                // An SMP that the device refuses is lost, as on a wire.
                 Some(packet) => {
-                    if self.post(slot, KBox::into_inner(packet)).is_err() {
-                        super::counters::discarded(super::hop::Obstacle::PostFailed as u8);
+                    let (smp, way) = (packet.smp, packet.way);
+                    if let Err(obstacle) = self.post(slot, KBox::into_inner(packet)) {
+                        self.lost(&smp, way, obstacle);
                     }
                 }
                 None => self.release(slot),
             }
         }
+    }
+
+    /// Tells of an SMP that was lost after it had been passed on. Its Hop Pointer is the one it left with.
+    #[cold]
+    fn lost(&self, smp: &Smp, way: Way, obstacle: Obstacle) {
+        // SAFETY: The device outlives the agent.
+        let device = unsafe { Device::from_raw(self.device()) };
+        Hop {
+            smp,
+            origin: Origin {
+                device: Some(device),
+                port: self.agent.port(),
+            },
+            is_switch: device.is_switch(),
+            ingress: way.ingress,
+            decision: way.decision,
+            obstacle: Some(obstacle),
+        }
+        .settle();
+    }
+
+    /// A work request has failed: tells, and brings the queue pair back to work.
+    #[cold]
+    fn failed(&self, slot: &Slot, status: bindings::ib_wc_status) {
+        // SAFETY: The slot is not released yet, hence the caller's alone by the type invariants.
+        let (smp, way) = unsafe { (&*slot.packet.get(), *slot.way.get()) };
+        if let Some(way) = way {
+            self.lost(smp, way, Obstacle::SendFailed);
+        }
+        self.mend(status);
     }
 
     /// Brings the queue pair back to work after one of our work requests has failed.
@@ -356,7 +406,7 @@ unsafe extern "C" fn done(_cq: *mut bindings::ib_cq, wc: *mut bindings::ib_wc) {
     // SAFETY: As above.
     let queue = unsafe { &*slot.queue };
     if status != bindings::ib_wc_status_IB_WC_SUCCESS {
-        queue.mend(status);
+        queue.failed(slot, status);
     }
     queue.release(slot);
     queue.drain();

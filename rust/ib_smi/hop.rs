@@ -41,11 +41,13 @@ pub(crate) enum Obstacle {
     PostFailed = 38,
     /// An answer to the node's own agents, of which none has asked.
     NotAsked = 39,
+    /// The device took the work request, but could not send.
+    SendFailed = 40,
 }
 
 impl Obstacle {
     /// Every obstacle, in the order of its number.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::InTransition,
         Self::NoSma,
         Self::NotByLid,
@@ -54,6 +56,7 @@ impl Obstacle {
         Self::NoMemory,
         Self::PostFailed,
         Self::NotAsked,
+        Self::SendFailed,
     ];
 
     /// The name, as [`Reason::name`].
@@ -67,6 +70,7 @@ impl Obstacle {
             Self::NoMemory => "no-memory",
             Self::PostFailed => "post-failed",
             Self::NotAsked => "not-asked",
+            Self::SendFailed => "send-failed",
         }
     }
 }

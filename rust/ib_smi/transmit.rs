@@ -8,7 +8,10 @@
 
 use super::{
     arrival,
-    direct::Packet,
+    direct::{
+        Packet,
+        Way, //
+    },
     hop::{
         Hop,
         Obstacle, //
@@ -170,15 +173,15 @@ fn post(port: Option<&Port>, outgoing: &Outgoing<'_>, hop: &Hop<'_>) -> Result<(
     };
     let mut packet = Packet {
         smp: *hop.smp,
-        egress,
+        way: Way {
+            ingress: hop.ingress,
+            egress,
+            decision: hop.decision,
+        },
         ah,
     };
     smp::apply(&mut packet.smp, &hop.decision, true);
-    queue.send(packet).map_err(|error| match error {
-        EBUSY => Obstacle::QueueFull,
-        ENOMEM => Obstacle::NoMemory,
-        _ => Obstacle::PostFailed,
-    })
+    queue.send(packet)
 }
 
 /// Answers anything else, through ib_mad.

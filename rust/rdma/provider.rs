@@ -107,6 +107,12 @@ pub(crate) trait Provider: Send + Sync + Sized + 'static {
     /// The way back to the device.
     fn reporter(&self) -> &Reporter;
 
+    /// The device is registered now.
+    fn registered(this: &Arc<Self>);
+
+    /// The device is about to be unregistered: what goes on by itself has to end here. May sleep.
+    fn unregistering(&self);
+
     /// Describes the device.
     fn query_device(&self) -> DeviceAttr;
 

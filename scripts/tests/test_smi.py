@@ -218,8 +218,50 @@ def test_the_way_there_and_back(pair):
     ]
 
 
+@pytest.mark.parametrize("counts, reason", [("1 0", "post-failed"), ("0 1", "send-failed")])
+def test_what_the_device_cannot_send_is_told(pair, counts, reason):
+    pair.check(f"echo 'sw0 0 smi {counts}' >{DEBUG}/ibfabric/faults")
+    before = discards(pair)
+    events = follow(pair, "smpquery -C hca0 -t 200 -D nodedesc 0,1,2 >/dev/null; true")
+    told = [event for story in events.values() for event in story if event["event"] == "discard"]
+    assert [(event["device"], event["reason"]) for event in told] == [("sw0", reason)]
+    assert discards(pair)[reason] - before[reason] == 1
+    # The queue pair works again.
+    assert "hca1" in pair.check("smpquery -C hca0 -D nodedesc 0,1,2")
+
+
+def test_a_two_port_ca_answers_by_the_port_that_was_asked(guest_stock):
+    load(guest_stock, "direct")
+    for port in (1, 2):
+        before = posts_by_port(guest_stock)
+        guest_stock.check(f"smpquery -C hca0 -P {port} -D nodeinfo 0,{port}")
+        after = posts_by_port(guest_stock)
+        used = sorted(name for name, count in after.items() if count != before[name] and ":" in name)
+        # The links are crossed: hca0:1 hca1:2, hca0:2 hca1:1.
+        assert used == [f"hca0:{port}", f"hca1:{3 - port}"]
+    # Past its end, with a Return Path of the sender's making that names the other port.
+    smp = out(3, 2, (1, 2))
+    events = inject(guest_stock, [("hca0", 1, smp[:192] + bytes((0, 1, 2)) + smp[195:], "")])[tid_of(smp)]
+    assert [(e["verdict"], e["reason"]) for e in events if e["event"] == "reply"] == [("discard", "wrong-port")]
+
+
+def posts_by_port(guest):
+    """Packets put on the wire by each port so far."""
+    lines = guest.check(f"cat {DEBUG}/ibfabric/posts").split("\n")
+    return {name: int(count) for name, count in (line.split() for line in lines if line)}
+
+
+def test_unloading_with_a_trigger_set(pair):
+    trigger = "/sys/kernel/tracing/events/ib_smi/ib_smi_discard/trigger"
+    pair.check(f"echo 'hist:key=reason' >{trigger}")
+    status, _, err = pair.run("/src/scripts/unload")
+    assert status != 0 and "remove the trigger first" in err
+    pair.check(f"echo '!hist:key=reason' >{trigger} && /src/scripts/unload")
+
+
 def test_dynamic_debug(pair):
     sites = pair.check("grep '\\[ib_smi\\]' /proc/dynamic_debug/control")
+    assert all(line.startswith("rust/ib_smi/") for line in sites.splitlines())
     for file in ("arrival.rs", "departure.rs", "transmit.rs"):
         assert file in sites
     pair.dmesg(clear=True)
