@@ -28,6 +28,11 @@ demo: ## a fabric in a guest, and what the module shows of it
 test: ## set up what is missing, build, and run all tests
 	@$(S)/test $(PYTEST)
 
+.PHONY: test-builtin
+test-builtin: ## the module on a kernel with ib_core built in, which is built first
+	@$(S)/build builtin
+	@$(S)/test -k test_builtin $(PYTEST)
+
 .PHONY: check
 check: ## formatting, lints and other checks of the sources
 	@$(S)/check
