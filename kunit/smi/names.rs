@@ -186,9 +186,10 @@ impl Table for Names {
         obstacle(Obstacle::NoMemory, 37, "no-memory"),
         obstacle(Obstacle::PostFailed, 38, "post-failed"),
         obstacle(Obstacle::NotAsked, 39, "not-asked"),
+        obstacle(Obstacle::SendFailed, 40, "send-failed"),
     ];
 }
 
 const _: () =
     assert!(Names::ROWS.len() == Rule::ALL.len() + Reason::ALL.len() + Obstacle::ALL.len());
-const _: () = assert!(Names::ROWS.len() == 30);
+const _: () = assert!(Names::ROWS.len() == 31);
