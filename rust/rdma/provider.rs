@@ -13,6 +13,7 @@
 mod ah;
 mod anchor;
 mod attr;
+mod cm;
 mod cq;
 mod device;
 mod event;
@@ -48,6 +49,7 @@ pub(crate) use self::{
         PortAttr,
         PortState, //
     },
+    cm::Watch,
     cq::{
         Notify,
         WcBuffer, //

@@ -4,18 +4,12 @@
 //!
 //! Every file is made to be read by programs: one thing a line, words apart by blanks.
 
-use crate::{
-    fabric::Fabric,
-    faults,
-    inject,
-    node::Node,
-    port::Port,
-    provider::NodeType, //
-};
+use crate::{fabric::Fabric, faults, inject, node::Node, port::Port, provider::NodeType};
 use kernel::{
     debugfs::Scope,
     fmt,
     prelude::*,
+    sync::Arc,
     uaccess::UserSliceReader, //
 };
 
@@ -23,14 +17,15 @@ use kernel::{
 #[pin_data]
 pub(crate) struct Debug {
     #[pin]
-    scope: Scope<Fabric>,
+    scope: Scope<Arc<Fabric>>,
 }
 
 impl Debug {
     /// Shows a fabric.
-    pub(crate) fn new(fabric: Fabric) -> Result<Pin<KBox<Self>>> {
+    pub(crate) fn new(fabric: Arc<Fabric>) -> Result<Pin<KBox<Self>>> {
         let scope = Scope::dir(fabric, c"ibfabric", |fabric, dir| {
             dir.read_callback_file(c"nodes", fabric, &nodes);
+            dir.read_callback_file(c"ports", fabric, &ports);
             dir.read_callback_file(c"links", fabric, &links);
             dir.read_callback_file(c"posts", fabric, &posts);
             dir.read_callback_file(c"counters", fabric, &counters);
@@ -43,21 +38,25 @@ impl Debug {
     }
 }
 
-/// All external ports, with their nodes.
-fn ports(fabric: &Fabric) -> impl Iterator<Item = (&Node, &Port)> {
-    fabric.nodes.iter().flat_map(|node| {
-        let node = &**node;
+/// Visits all nodes.
+fn each_node(fabric: &Fabric, mut visit: impl FnMut(&Node) -> fmt::Result) -> fmt::Result {
+    let nodes = fabric.nodes().map_err(|_| fmt::Error)?;
+    nodes.iter().try_for_each(|node| visit(node))
+}
+
+/// Visits all external ports, with their nodes.
+fn each_port(fabric: &Fabric, mut visit: impl FnMut(&Node, &Port) -> fmt::Result) -> fmt::Result {
+    each_node(fabric, |node| {
         node.ports
             .iter()
-            .map(|port| &**port)
             .filter(|port| port.number != 0)
-            .map(move |port| (node, port))
+            .try_for_each(|port| visit(node, port))
     })
 }
 
 /// `NAME ca|switch GUID PORTS LID…`, a line a node.
-fn nodes(fabric: &Fabric, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    for node in &fabric.nodes {
+fn nodes(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    each_node(fabric, |node| {
         let kind = match node.node_type {
             NodeType::Ca => "ca",
             NodeType::Switch => "switch",
@@ -70,41 +69,52 @@ fn nodes(fabric: &Fabric, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, " {lid}")?;
             }
         }
-        writeln!(f)?;
-    }
-    Ok(())
+        writeln!(f)
+    })
 }
 
-/// `NAME:PORT NAME:PORT`, a line a link.
-fn links(fabric: &Fabric, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    for (node, port) in ports(fabric) {
-        let Some(peer) = port.peer() else { continue };
-        // Every link is found from both ends: GUIDs tell which comes first.
-        let here = (node.guid, port.number);
-        if here < (peer.node.guid, peer.number) {
-            let (name, number) = (peer.node.name(), peer.number);
-            writeln!(f, "{}:{} {name}:{number}", node.name(), port.number)?;
-        }
-    }
-    Ok(())
+/// `NAME:PORT STATE PHYSICAL-STATE WIDTH SPEED`, a line a port.
+fn ports(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    each_port(fabric, |node, port| {
+        let config = port.config();
+        writeln!(
+            f,
+            "{}:{} {} {} {} {}",
+            node.name(),
+            port.number,
+            config.state.name(),
+            config.phys_state.name(),
+            config.active.width.name(),
+            config.active.speed.name(),
+        )
+    })
+}
+
+/// `NAME:PORT NAME:PORT`, a line a link, with `down` behind it if it carries nothing.
+fn links(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fabric.each_cable(|a, b, up| {
+        write!(f, "{}:{} {}:{}", a.name(), a.port, b.name(), b.port)?;
+        writeln!(f, "{}", if up { "" } else { " down" })
+    })
 }
 
 /// `total N`, then `NAME:PORT N`: packets put on the wire.
-fn posts(fabric: &Fabric, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let total = ports(fabric).fold(0u64, |sum, (_, port)| {
-        sum.wrapping_add(port.counters.xmit.get())
-    });
+fn posts(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut total = 0u64;
+    each_port(fabric, |_, port| {
+        total = total.wrapping_add(port.counters.xmit.get());
+        Ok(())
+    })?;
     writeln!(f, "total {total}")?;
-    for (node, port) in ports(fabric) {
+    each_port(fabric, |node, port| {
         let xmit = port.counters.xmit.get();
-        writeln!(f, "{}:{} {xmit}", node.name(), port.number)?;
-    }
-    Ok(())
+        writeln!(f, "{}:{} {xmit}", node.name(), port.number)
+    })
 }
 
 /// `NAME:PORT xmit=N …`, a line a port.
-fn counters(fabric: &Fabric, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    for node in &fabric.nodes {
+fn counters(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    each_node(fabric, |node| {
         for port in &node.ports {
             let counters = &port.counters;
             writeln!(
@@ -120,34 +130,34 @@ fn counters(fabric: &Fabric, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 counters.vl15_dropped.get(),
             )?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// `NAME LID PORT`, a line an entry of a forwarding table.
-fn lfts(fabric: &Fabric, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    for node in &fabric.nodes {
-        let Some(lft) = &node.lft else { continue };
+fn lfts(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    each_node(fabric, |node| {
+        let Some(lft) = &node.lft else { return Ok(()) };
         for lid in 0..crate::lft::CAPACITY {
             if let Some(port) = lft.get(lid) {
                 writeln!(f, "{} {lid} {port}", node.name())?;
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// The last packets on wires.
-fn wire(fabric: &Fabric, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn wire(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     fabric.capture.show(f)
 }
 
 /// Puts a packet in.
-fn inject(fabric: &Fabric, reader: &mut UserSliceReader) -> Result {
+fn inject(fabric: &Arc<Fabric>, reader: &mut UserSliceReader) -> Result {
     inject::write(fabric, reader)
 }
 
 /// Lets sends fail.
-fn faults(fabric: &Fabric, reader: &mut UserSliceReader) -> Result {
+fn faults(fabric: &Arc<Fabric>, reader: &mut UserSliceReader) -> Result {
     faults::write(fabric, reader)
 }

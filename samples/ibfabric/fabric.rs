@@ -1,120 +1,380 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The fabric: all nodes, and their registrations with the RDMA core.
+//! The fabric: all nodes, their registrations with the RDMA core, and the cables between them.
+//!
+//! Nodes and cables come and go while packets are on their way: whoever holds a reference to a node
+//! may go on using it, and finds its links gone and its queue pairs closed.
 
+mod cable;
+
+use self::cable::Cable;
+pub(crate) use self::cable::End;
 use crate::{
     capture::Capture,
+    lft,
     link::LinkLock,
-    node::Node,
+    node::{
+        Node,
+        NodeSpec, //
+    },
     params::Params,
     port::PortRef,
     provider::{
-        NodeType,
+        PortEvent,
         Registration, //
     },
     routing,
-    topology::{
-        Link,
-        Plan, //
-    },
+    topology::Plan, //
 };
 use kernel::{
+    new_mutex,
     prelude::*,
-    str::CString,
-    sync::Arc, //
+    str::{
+        CStr,
+        CString, //
+    },
+    sync::{
+        Arc,
+        Mutex, //
+    },
 };
 
-/// The GUIDs of all nodes begin with this: a locally administered OUI, as `node::VENDOR_ID`.
+/// GUIDs that the fabric chooses begin with this: a locally administered OUI, as `node::VENDOR_ID`.
 const GUID_BASE: u64 = 0x021b_fa00_0000_0000;
 
 /// The low bits of a GUID that are for the ports of a node.
 const GUID_PORT_BITS: u32 = 8;
 
-/// All nodes.
+/// A node of the fabric.
+struct Member {
+    /// First, so that the device goes before its node.
+    registration: Option<Registration<Node>>,
+    node: Arc<Node>,
+    /// Whether a directory of configfs stands for it.
+    owned: bool,
+}
+
+/// All nodes and cables.
+struct Inner {
+    /// In the order in which they came.
+    members: KVVec<Member>,
+    cables: KVVec<Cable>,
+    /// How many nodes there have been.
+    serial: u64,
+}
+
+impl Inner {
+    /// The node of that name.
+    fn find(&self, name: &[u8]) -> Option<&Arc<Node>> {
+        self.members
+            .iter()
+            .map(|member| &member.node)
+            .find(|node| node.name.to_bytes() == name)
+    }
+
+    /// The port at an end of a cable, if it is there.
+    fn port(&self, end: &End) -> Option<PortRef> {
+        let node = self.find(end.name.to_bytes())?;
+        node.external_port(end.port)?;
+        Some(PortRef {
+            node: node.clone(),
+            number: end.port,
+        })
+    }
+
+    /// The cable that has this end.
+    fn cable(&mut self, end: &End) -> Option<&mut Cable> {
+        self.cables.iter_mut().find(|cable| cable.has(end))
+    }
+}
+
+/// All nodes, and the cables between them.
 ///
-/// Links make nodes refer to each other, so that they have to be unplugged at the end.
+/// The mutex is taken before all other locks of the fabric, and not while a device is unregistered.
+#[pin_data(PinnedDrop)]
 pub(crate) struct Fabric {
-    registrations: KVec<Registration<Node>>,
-    /// The nodes, in the order of the plan.
-    pub(crate) nodes: KVec<Arc<Node>>,
     /// What went over the wires last.
     pub(crate) capture: Arc<Capture>,
     links: Arc<LinkLock>,
+    #[pin]
+    inner: Mutex<Inner>,
 }
 
 impl Fabric {
     /// Builds what is planned, with all links up and, if wanted, configured.
-    pub(crate) fn build(plan: &Plan, params: &Params) -> Result<Self> {
-        let mut fabric = Self {
-            registrations: KVec::new(),
-            nodes: KVec::new(),
-            capture: Capture::new(params.capture.into())?,
-            links: LinkLock::new()?,
+    pub(crate) fn build(plan: &Plan, params: &Params) -> Result<Arc<Self>> {
+        let capture = Capture::new(params.capture.into())?;
+        let links = LinkLock::new()?;
+        let inner = Inner {
+            members: KVVec::new(),
+            cables: KVVec::new(),
+            serial: 0,
         };
+        let fabric = Arc::pin_init(
+            pin_init!(Self {
+                capture,
+                links,
+                inner <- new_mutex!(inner, "ibfabric"),
+            }),
+            GFP_KERNEL,
+        )?;
         for spec in &plan.nodes {
-            let name = match spec.node_type {
-                NodeType::Ca => CString::try_from_fmt(fmt!("hca{}", spec.index))?,
-                NodeType::Switch => CString::try_from_fmt(fmt!("sw{}", spec.index))?,
-            };
-            let serial = u64::try_from(fabric.nodes.len())?.saturating_add(1);
-            let guid = GUID_BASE | serial.checked_shl(GUID_PORT_BITS).ok_or(EINVAL)?;
-            let node = Node::new(
-                name,
-                spec.node_type,
-                guid,
-                spec.ports,
-                fabric.capture.clone(),
-                fabric.links.clone(),
-            )?;
-            fabric.nodes.push(node, GFP_KERNEL)?;
+            fabric.insert(&mut fabric.inner.lock(), &spec.name()?, &spec.node())?;
         }
         for link in &plan.links {
-            fabric.plug(link)?;
+            fabric.connect(plan.end(link.a)?, plan.end(link.b)?, false)?;
         }
         if params.preset {
-            routing::assign_lids(&fabric.nodes)?;
-            routing::fill_tables(&fabric.nodes)?;
-            routing::activate(&fabric.nodes);
+            fabric.preset()?;
         }
-        for node in &fabric.nodes {
-            let registration =
-                Registration::new(node.clone(), &node.device_info()).inspect_err(|error| {
-                    pr_err!("cannot register {}: {:?}\n", node.name(), error);
-                })?;
-            fabric.registrations.push(registration, GFP_KERNEL)?;
+        for member in &mut fabric.inner.lock().members {
+            member.registration = Some(register(&member.node)?);
         }
         Ok(fabric)
     }
 
-    /// Plugs a link in.
-    fn plug(&self, link: &Link) -> Result {
-        let end = |(node, number): (usize, u8)| -> Result<PortRef> {
-            let node = self.nodes.get(node).ok_or(EINVAL)?.clone();
-            node.external_port(number).ok_or(EINVAL)?;
-            Ok(PortRef { node, number })
-        };
-        self.links.plug(&end(link.a)?, &end(link.b)?)
+    /// All nodes that there are now.
+    pub(crate) fn nodes(&self) -> Result<KVVec<Arc<Node>>> {
+        let inner = self.inner.lock();
+        let mut nodes = KVVec::with_capacity(inner.members.len(), GFP_KERNEL)?;
+        for member in &inner.members {
+            nodes.push(member.node.clone(), GFP_KERNEL)?;
+        }
+        Ok(nodes)
     }
 
     /// The node of that name.
-    pub(crate) fn find(&self, name: &[u8]) -> Option<&Arc<Node>> {
-        self.nodes
-            .iter()
-            .find(|node| node.name().as_bytes() == name)
+    pub(crate) fn find(&self, name: &[u8]) -> Option<Arc<Node>> {
+        self.inner.lock().find(name).cloned()
+    }
+
+    /// Tells all cables: their ends, and whether they carry anything.
+    pub(crate) fn each_cable<E>(
+        &self,
+        mut visit: impl FnMut(&End, &End, bool) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for cable in &self.inner.lock().cables {
+            let [a, b] = &cable.ends;
+            visit(a, b, cable.is_up())?;
+        }
+        Ok(())
+    }
+
+    /// Makes a node, of which the core knows nothing yet.
+    fn insert(&self, inner: &mut Inner, name: &CStr, spec: &NodeSpec) -> Result<Arc<Node>> {
+        if inner.find(name.to_bytes()).is_some() {
+            pr_err!("{}: there is a node of that name\n", name);
+            return Err(EEXIST);
+        }
+        let serial = inner.serial.saturating_add(1);
+        let chosen = GUID_BASE | serial.checked_shl(GUID_PORT_BITS).ok_or(EINVAL)?;
+        let node = Node::new(
+            CString::try_from(name)?,
+            spec,
+            spec.guid.unwrap_or(chosen),
+            self.capture.clone(),
+            self.links.clone(),
+        )?;
+        for member in &inner.members {
+            if let Some(guid) = node.same_guid(&member.node) {
+                let other = member.node.name();
+                pr_err!(
+                    "{}: GUID {:#018x} is that of {} already\n",
+                    name,
+                    guid,
+                    other
+                );
+                return Err(EEXIST);
+            }
+        }
+        let member = Member {
+            registration: None,
+            node: node.clone(),
+            owned: false,
+        };
+        inner.members.push(member, GFP_KERNEL)?;
+        inner.serial = serial;
+        Ok(node)
+    }
+
+    /// Adds a node, registers it and plugs in the cables that wait for it.
+    pub(crate) fn add(&self, name: &CStr, spec: &NodeSpec) -> Result<Arc<Node>> {
+        let mut inner = self.inner.lock();
+        let node = self.insert(&mut inner, name, spec)?;
+        let registration = register(&node);
+        // `insert` put it there, and nobody else had the lock since.
+        let Some(member) = inner.members.last_mut() else {
+            return Err(EINVAL);
+        };
+        match registration {
+            Ok(registration) => {
+                member.registration = Some(registration);
+                member.owned = true;
+            }
+            Err(error) => {
+                inner.members.pop();
+                return Err(error);
+            }
+        }
+        self.settle(&mut inner);
+        Ok(node)
+    }
+
+    /// The node of that name, for a new directory that shall stand for it from now on.
+    pub(crate) fn adopt(&self, name: &CStr) -> Option<Arc<Node>> {
+        let mut inner = self.inner.lock();
+        let member = inner
+            .members
+            .iter_mut()
+            .find(|member| !member.owned && member.node.name.to_bytes() == name.to_bytes())?;
+        member.owned = true;
+        Some(member.node.clone())
+    }
+
+    /// Removes a node: its links go down, then its device goes. Its cables wait for it to come back.
+    pub(crate) fn remove(&self, node: &Arc<Node>) {
+        let member = {
+            let mut inner = self.inner.lock();
+            let place = inner
+                .members
+                .iter()
+                .position(|member| Arc::ptr_eq(&member.node, node));
+            let Some(place) = place else { return };
+            for cable in &mut inner.cables {
+                if cable.is_plugged_into(node) {
+                    cable.unplug(&self.links);
+                }
+            }
+            inner.members.remove(place)
+        };
+        // Waits for all users of the device, for whom nothing here may be locked.
+        drop(member);
+    }
+
+    /// Plugs in all cables that shall be and can be.
+    fn settle(&self, inner: &mut Inner) {
+        for place in 0..inner.cables.len() {
+            let ports = match inner.cables.get(place) {
+                Some(cable) if cable.wants_plug() => {
+                    let [a, b] = &cable.ends;
+                    inner.port(a).zip(inner.port(b))
+                }
+                _ => continue,
+            };
+            if let (Some((a, b)), Some(cable)) = (ports, inner.cables.get_mut(place)) {
+                cable.plug(&self.links, a, b);
+            }
+        }
+    }
+
+    /// Connects two ports by a cable. One that the module's parameters made can be taken over.
+    pub(crate) fn connect(&self, a: End, b: End, owned: bool) -> Result {
+        let mut inner = self.inner.lock();
+        if a == b {
+            pr_err!("{}-{}: a port cannot be linked to itself\n", a, b);
+            return Err(EINVAL);
+        }
+        for end in [&a, &b] {
+            let Some(node) = inner.find(end.name.to_bytes()) else {
+                pr_err!("{}-{}: there is no live node {}\n", a, b, &*end.name);
+                return Err(ENODEV);
+            };
+            if node.external_port(end.port).is_none() {
+                let ports = node.external_ports();
+                pr_err!("{}-{}: {} has ports 1 to {}\n", a, b, &*end.name, ports);
+                return Err(EINVAL);
+            }
+        }
+        for end in [&a, &b] {
+            let Some(cable) = inner.cable(end) else {
+                continue;
+            };
+            if owned && !cable.owned && cable.has(&a) && cable.has(&b) {
+                cable.owned = true;
+                return Ok(());
+            }
+            pr_err!("{}-{}: port {} has a link already\n", a, b, end);
+            return Err(EBUSY);
+        }
+        inner.cables.push(Cable::new(a, b, owned), GFP_KERNEL)?;
+        self.settle(&mut inner);
+        Ok(())
+    }
+
+    /// Pulls out the cable that has this end, and forgets it.
+    pub(crate) fn disconnect(&self, end: &End) {
+        let mut inner = self.inner.lock();
+        if let Some(place) = inner.cables.iter().position(|cable| cable.has(end)) {
+            if let Ok(mut cable) = inner.cables.remove(place) {
+                cable.unplug(&self.links);
+            }
+        }
+    }
+
+    /// Takes the link of a cable down or up.
+    pub(crate) fn set_link(&self, end: &End, up: bool) {
+        let mut inner = self.inner.lock();
+        let Some(cable) = inner.cable(end) else {
+            return;
+        };
+        cable.wanted = up;
+        if up {
+            self.settle(&mut inner);
+        } else {
+            cable.unplug(&self.links);
+        }
+    }
+
+    /// What the link of a cable does: the port at one end of it, if it carries anything.
+    pub(crate) fn linked_port(&self, end: &End) -> Option<PortRef> {
+        let mut inner = self.inner.lock();
+        inner.cable(end).filter(|cable| cable.is_up())?;
+        inner.port(end)
+    }
+
+    /// Disables a port, or enables it again.
+    pub(crate) fn set_disabled(&self, at: &PortRef, disabled: bool) {
+        self.links.set_disabled(at, disabled);
+    }
+
+    /// Does once what a subnet manager would: LIDs, forwarding tables, active links.
+    pub(crate) fn preset(&self) -> Result {
+        let nodes = self.nodes()?;
+        for lft in nodes.iter().filter_map(|node| node.lft.as_ref()) {
+            for block in 0..lft::CAPACITY / 64 {
+                lft.write_block(block, &[lft::NO_PORT; lft::BLOCK])?;
+            }
+        }
+        routing::assign_lids(&nodes)?;
+        routing::fill_tables(&nodes)?;
+        routing::activate(&nodes);
+        for node in &nodes {
+            for port in &node.ports {
+                node.report(port, PortEvent::LidChange);
+                node.report(port, PortEvent::Active);
+            }
+        }
+        Ok(())
     }
 }
 
-impl Drop for Fabric {
-    fn drop(&mut self) {
+/// Registers a node with the core.
+fn register(node: &Arc<Node>) -> Result<Registration<Node>> {
+    Registration::new(node.clone(), &node.device_info()).inspect_err(|error| {
+        pr_err!("cannot register {}: {:?}\n", node.name(), error);
+    })
+}
+
+#[pinned_drop]
+impl PinnedDrop for Fabric {
+    fn drop(self: Pin<&mut Self>) {
+        let mut inner = self.inner.lock();
         // Devices go first, while their links are up, for that is what users of them expect.
-        self.registrations.clear();
-        for node in &self.nodes {
-            for port in &node.ports {
-                self.links.unplug(&PortRef {
-                    node: node.clone(),
-                    number: port.number,
-                });
-            }
+        for member in &mut inner.members {
+            member.registration = None;
+        }
+        for cable in &mut inner.cables {
+            cable.unplug(&self.links);
         }
     }
 }

@@ -4,10 +4,10 @@
 
 #include "helpers.h"
 
-static char *topology = "pair";
+static char *topology = "none";
 module_param(topology, charp, 0444);
 MODULE_PARM_DESC(topology,
-		 "What to build: pair (two HCAs and a switch), direct (two HCAs), chain or fattree");
+		 "What to begin with: none, pair (two HCAs and a switch), direct (two HCAs), chain or fattree");
 
 const char *ibfabric_topology(void)
 {

@@ -12,6 +12,8 @@
 
 #[path = "../../rust/bindings/bindings.rs"]
 mod bindings;
+#[path = "../../rust/configfs.rs"]
+mod configfs;
 #[path = "../../rust/rdma"]
 mod rdma {
     //! Safe wrappers over the RDMA core, of which only the provider's side is used here.
@@ -20,27 +22,39 @@ mod rdma {
 }
 
 mod capture;
+mod config;
 mod counters;
 mod cq;
 mod debug;
+mod enabled;
 mod fabric;
 mod faults;
 mod inject;
 mod lft;
 mod link;
+mod managed;
+mod mft;
+mod mkey;
 mod node;
 mod packet;
 mod params;
 mod port;
 mod qp;
+mod rate;
 mod ring;
 mod routing;
+mod slvl;
 mod sma;
+mod ticker;
 mod topology;
+mod trap;
 mod view;
 mod wire;
 
-use kernel::prelude::*;
+use kernel::{
+    prelude::*,
+    sync::Arc, //
+};
 use rdma::provider;
 
 module! {
@@ -77,19 +91,28 @@ module! {
     },
 }
 
-/// The module: a fabric, and its view in debugfs, which goes first.
+/// The module: a fabric, and its views in configfs and debugfs.
+///
+/// Dropped in this order: nobody can change the fabric any more, nor look at it, when it goes.
 struct IbFabric {
+    _config: config::Config,
     _debug: Pin<KBox<debug::Debug>>,
+    _fabric: Arc<fabric::Fabric>,
+    _watch: provider::Watch,
 }
 
 impl kernel::Module for IbFabric {
-    fn init(_module: &'static ThisModule) -> Result<Self> {
+    fn init(module: &'static ThisModule) -> Result<Self> {
         let params = params::Params::read()?;
+        let watch = provider::Watch::new(module)?;
         let plan = topology::plan(&params)?;
         let fabric = fabric::Fabric::build(&plan, &params)?;
         pr_info!("{} nodes, {} links\n", plan.nodes.len(), plan.links.len());
         Ok(Self {
-            _debug: debug::Debug::new(fabric)?,
+            _config: config::Config::new(&fabric)?,
+            _debug: debug::Debug::new(fabric.clone())?,
+            _fabric: fabric,
+            _watch: watch,
         })
     }
 }

@@ -92,7 +92,9 @@ fn settle(at: &PortRef) {
     let rate = peer.as_ref().and_then(PortRef::port).and_then(|other| {
         let (here, there) = (port.config(), other.config());
         let enabled = !here.disabled && !there.disabled;
-        enabled.then_some(here.rate.common(there.rate))
+        enabled
+            .then(|| here.enabled.common(&there.enabled))
+            .flatten()
     });
     bring(at, rate);
     if let Some(peer) = peer {

@@ -57,6 +57,8 @@ impl PortSet {
 
 /// The table. Kept in plain memory, as the linear one.
 pub(crate) struct Mft {
+    /// The highest LID that is routed (MulticastFDBTop); 0 for as many as there are.
+    top: Atomic<u32>,
     /// Words of every entry.
     words: usize,
     table: KVec<Atomic<u64>>,
@@ -66,14 +68,33 @@ impl Mft {
     /// A table for ports 0 to `ports` that leads nowhere.
     pub(crate) fn new(ports: u8) -> Result<Self> {
         let words = usize::from(ports).saturating_add(1).div_ceil(WORD);
-        let len = usize::from(CAPACITY)
-            .checked_mul(words)
-            .ok_or(EOVERFLOW)?;
+        let len = usize::from(CAPACITY).checked_mul(words).ok_or(EOVERFLOW)?;
         let mut table = KVec::with_capacity(len, GFP_KERNEL)?;
         for _ in 0..len {
             table.push(Atomic::new(0), GFP_KERNEL)?;
         }
-        Ok(Self { words, table })
+        Ok(Self {
+            top: Atomic::new(0),
+            words,
+            table,
+        })
+    }
+
+    /// Whether a table can end at this LID: nowhere in particular, before the first entry, or at one.
+    pub(crate) fn can_end_at(top: u16) -> bool {
+        const NO_ENTRY: u16 = FIRST_LID - 1;
+        const LAST: u16 = FIRST_LID + (CAPACITY - 1);
+        matches!(top, 0 | NO_ENTRY..=LAST)
+    }
+
+    /// The highest LID that is routed, as it was set.
+    pub(crate) fn top(&self) -> u16 {
+        u16::try_from(self.top.load(Relaxed)).unwrap_or(0)
+    }
+
+    /// Sets the highest LID that is routed.
+    pub(crate) fn set_top(&self, top: u16) {
+        self.top.store(top.into(), Relaxed);
     }
 
     /// The words of a LID, by its place in the table.
@@ -83,11 +104,12 @@ impl Mft {
     }
 
     /// The ports that a packet to a multicast LID leaves by. Bit 0 is the switch itself. Empty for
-    /// LIDs that are not for multicast or beyond the table.
+    /// LIDs that are not for multicast or beyond the table's end.
     pub(crate) fn ports(&self, mlid: u16) -> PortSet {
         let mut set = PortSet::default();
-        let index = match mlid {
-            LID_PERMISSIVE => None,
+        let index = match (mlid, self.top()) {
+            (LID_PERMISSIVE, _) => None,
+            (_, top @ 1..) if mlid > top => None,
             _ => mlid.checked_sub(FIRST_LID),
         };
         if let Some(words) = index.and_then(|index| self.entry(index.into())) {

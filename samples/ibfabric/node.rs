@@ -13,6 +13,8 @@ use crate::{
     capture::Capture,
     lft::Lft,
     link::LinkLock,
+    managed,
+    mft::Mft,
     packet::GrhView,
     port::{
         self,
@@ -27,6 +29,11 @@ use crate::{
         PortEvent,
         Reporter,
         GRH_SIZE, //
+    },
+    slvl::SlToVl,
+    trap::{
+        Trap,
+        Traps, //
     },
 };
 use kernel::{
@@ -52,7 +59,10 @@ pub(crate) const REVISION: u32 = 1;
 pub(crate) const PKEYS: u16 = port::PKEYS as u16;
 
 /// Entries of a port's GID table.
-pub(crate) const GIDS: u8 = 8;
+pub(crate) const GIDS: u8 = managed::GUIDS as u8;
+
+/// How long an answer may take, as PortInfo.RespTimeValue has it: 4.096 µs times a power of two.
+pub(crate) const RESPONSE_TIME: u8 = 16;
 
 /// Entries of the largest completion queue.
 const MAX_CQE: u32 = 1 << 16;
@@ -62,6 +72,12 @@ const MAX_CQE: u32 = 1 << 16;
 pub(crate) struct SwitchConfig {
     /// The highest LID in the forwarding table.
     pub(crate) linear_top: u16,
+    /// Where packets go whose LID is in no random forwarding table. There is none.
+    pub(crate) default_port: u8,
+    /// Where multicast packets go that no entry is for.
+    pub(crate) multicast_primary: u8,
+    /// Where such packets go if they came in from there.
+    pub(crate) multicast_other: u8,
     /// How long a packet may live.
     pub(crate) life_time: u8,
     /// Whether the state of some port changed.
@@ -97,6 +113,8 @@ pub(crate) struct Node {
     pub(crate) enhanced_port0: bool,
     /// The forwarding table of a switch.
     pub(crate) lft: Option<Lft>,
+    /// The multicast forwarding table of a switch.
+    pub(crate) mft: Option<Mft>,
     /// Who remembers what is on the wires.
     pub(crate) capture: Arc<Capture>,
     /// Guards changes to links.
@@ -106,6 +124,12 @@ pub(crate) struct Node {
     /// What a subnet manager set, on a switch; also lets one write to the forwarding table at a time.
     #[pin]
     pub(crate) switch: SpinLockIrq<SwitchConfig>,
+    /// How service levels are mapped to lanes.
+    #[pin]
+    pub(crate) slvl: SlToVl,
+    /// What a subnet manager has to hear of.
+    #[pin]
+    pub(crate) traps: Traps,
     #[pin]
     desc: SpinLockIrq<[u8; 64]>,
     #[pin]
@@ -139,28 +163,48 @@ impl Node {
             };
             list.push(KBox::pin_init(Port::new(init), GFP_KERNEL)?, GFP_KERNEL)?;
         }
+        let all_ports = usize::from(spec.ports).saturating_add(1);
+        let (mft, slvl, traps) = match node_type {
+            NodeType::Ca => (
+                None,
+                SlToVl::new(spec.ports.into(), 1)?,
+                Traps::new(spec.ports.into())?,
+            ),
+            NodeType::Switch => (
+                Some(Mft::new(spec.ports)?),
+                SlToVl::new(all_ports, all_ports)?,
+                Traps::new(1)?,
+            ),
+        };
         let desc = spec.desc.unwrap_or(default_desc(&name));
+        let system_guid = spec.system_guid.unwrap_or(guid);
         Arc::pin_init(
             pin_init!(Self {
                 name,
                 node_type,
                 guid,
-                system_guid: spec.system_guid.unwrap_or(guid),
+                system_guid,
                 vendor_id: spec.vendor_id,
                 device_id: spec.device_id,
                 enhanced_port0: spec.enhanced_port0,
                 lft,
+                mft,
                 capture,
                 links,
                 ports: list,
                 switch <- new_spinlock_irq!(
                     SwitchConfig {
                         linear_top: 0,
+                        default_port: 0,
+                        multicast_primary: 0,
+                        multicast_other: 0,
                         life_time: 18,
                         port_state_change: false,
                     },
                     "ibfabric_node_switch"
                 ),
+                slvl <- slvl,
+                traps <- traps,
                 desc <- new_spinlock_irq!(desc, "ibfabric_node_desc"),
                 reporter <- Reporter::new(),
             }),
@@ -203,6 +247,37 @@ impl Node {
         self.node_type == NodeType::Ca || port.number == 0
     }
 
+    /// All ports with a LID of their own, in order.
+    pub(crate) fn addressed_ports(&self) -> impl Iterator<Item = &Port> {
+        self.ports
+            .iter()
+            .map(|port| &**port)
+            .filter(|port| self.has_lid(port))
+    }
+
+    /// Whether a port has virtual lanes: all have, but a port 0 that is not an enhanced one.
+    pub(crate) fn has_lanes(&self, port: &Port) -> bool {
+        port.number != 0 || self.enhanced_port0
+    }
+
+    /// The place of a port among those with a LID.
+    fn place(&self, port: &Port) -> usize {
+        match self.node_type {
+            NodeType::Ca => usize::from(port.number).saturating_sub(1),
+            NodeType::Switch => port.number.into(),
+        }
+    }
+
+    /// Tells the subnet manager of something at a port with a LID. Works in any context.
+    pub(crate) fn raise(&self, port: &Port, trap: Trap) {
+        self.traps.raise(self.place(port), trap);
+    }
+
+    /// A subnet manager heard of a trap.
+    pub(crate) fn repress(&self, port: &Port, tid: u64) {
+        self.traps.repress(self.place(port), tid);
+    }
+
     /// Tells the kernel about a port. Of a switch, it knows only port 0.
     pub(crate) fn report(&self, port: &Port, event: PortEvent) {
         if self.has_lid(port) {
@@ -213,6 +288,9 @@ impl Node {
     /// Notes that the state of some port changed.
     pub(crate) fn port_state_changed(&self) {
         self.switch.lock().port_state_change = true;
+        if self.node_type == NodeType::Switch {
+            self.traps.raise(0, Trap::LinkState);
+        }
     }
 
     /// The node description.
@@ -231,12 +309,16 @@ impl Node {
         }
     }
 
-    /// The GID of a port at an index of its table. All but the first are empty.
+    /// The GID of a port at an index of its table. Without a GUID it is empty.
     fn gid(port: &Port, config: &PortConfig, index: usize) -> [u8; 16] {
-        if index != 0 {
+        let guid = match index {
+            0 => port.guid,
+            _ => port.manage(|managed| managed.guids.get(index).copied().unwrap_or(0)),
+        };
+        if guid == 0 {
             return [0; 16];
         }
-        (u128::from(config.gid_prefix) << 64 | u128::from(port.guid)).to_be_bytes()
+        (u128::from(config.gid_prefix) << 64 | u128::from(guid)).to_be_bytes()
     }
 
     /// The global route header of a packet from `port`.
@@ -261,6 +343,19 @@ impl Node {
         ));
         header.set_dgid(&grh.dgid);
         header.0
+    }
+
+    /// A GUID that this node and another both claim. A node may share one with its own ports.
+    pub(crate) fn same_guid(&self, other: &Self) -> Option<u64> {
+        if self.guid == other.guid {
+            return Some(self.guid);
+        }
+        let of = |node: &Self, port: &Port| node.has_lid(port).then_some(port.guid);
+        let theirs = || other.ports.iter().filter_map(|port| of(other, port));
+        self.ports
+            .iter()
+            .filter_map(|port| of(self, port))
+            .find(|mine| theirs().any(|guid| guid == *mine))
     }
 
     /// The name as text.

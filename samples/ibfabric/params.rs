@@ -12,6 +12,8 @@ use kernel::{
 /// Which of the built-in fabrics.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Topology {
+    /// Nothing, until configfs is told.
+    None,
     /// Two HCAs and a switch.
     Pair,
     /// Two HCAs.
@@ -67,13 +69,14 @@ impl Params {
     /// Reads and checks them all.
     pub(crate) fn read() -> Result<Self> {
         let topology = match topology().to_bytes() {
+            b"none" => Topology::None,
             b"pair" => Topology::Pair,
             b"direct" => Topology::Direct,
             b"chain" => Topology::Chain,
             b"fattree" => Topology::FatTree,
             _ => {
                 pr_err!(
-                    "topology={} is unknown: it can be pair, direct, chain or fattree\n",
+                    "topology={} is unknown: it can be none, pair, direct, chain or fattree\n",
                     topology(),
                 );
                 return Err(EINVAL);

@@ -4,6 +4,8 @@
 
 use crate::{
     counters::Counters,
+    enabled::Enabled,
+    managed::Managed,
     node::Node,
     packet::LID_PERMISSIVE,
     provider::{
@@ -30,8 +32,15 @@ use kernel::{
 /// First half of all GIDs before a subnet manager says otherwise.
 pub(crate) const DEFAULT_GID_PREFIX: u64 = 0xfe80_0000_0000_0000;
 
-/// Capabilities that a port has without asking: system image GUID, CM, client reregistration.
-const CAPABILITIES: u32 = 1 << 11 | 1 << 16 | 1 << 25;
+/// Capabilities that a port has without asking: traps, SL mapping, system image GUID, directed routes
+/// in notices, capability mask notices, client reregistration, other local changes.
+const CAPABILITIES: u32 = 1 << 3 | 1 << 6 | 1 << 11 | 1 << 21 | 1 << 22 | 1 << 25 | 1 << 26;
+
+/// Those of ports of channel adapters besides: connection management.
+const CA_CAPABILITIES: u32 = 1 << 16;
+
+/// Those of a switch besides: an end of the multicast forwarding table.
+const SWITCH_CAPABILITIES: u32 = 1 << 30;
 
 /// The capability of extended speeds.
 const EXTENDED_SPEEDS: u32 = 1 << 14;
@@ -81,6 +90,8 @@ pub(crate) struct PortConfig {
     pub(crate) rate: Rate,
     /// What the link does.
     pub(crate) active: Rate,
+    /// What is switched on of what it can do.
+    pub(crate) enabled: Enabled,
 }
 
 /// How a port begins.
@@ -143,6 +154,8 @@ pub(crate) struct Port {
     #[pin]
     config: SpinLockIrq<PortConfig>,
     #[pin]
+    managed: SpinLockIrq<Managed>,
+    #[pin]
     pkeys: SpinLockIrq<[u16; PKEYS]>,
     #[pin]
     peer: SpinLockIrq<Option<PortRef>>,
@@ -169,24 +182,31 @@ impl Port {
             (_, true) => PhysState::Disabled,
             (_, false) => PhysState::Polling,
         };
+        let (state, kind) = match number {
+            0 => (PortState::Active, SWITCH_CAPABILITIES),
+            _ => (PortState::Down, CA_CAPABILITIES),
+        };
+        let extended = if extended_speeds { EXTENDED_SPEEDS } else { 0 };
         pin_init!(Self {
             number,
             guid,
             config <- new_spinlock_irq!(PortConfig {
-                state: if number == 0 { PortState::Active } else { PortState::Down },
+                state,
                 phys_state,
                 lid: 0,
                 lmc: 0,
                 sm_lid: 0,
                 sm_sl: 0,
-                cap_mask: CAPABILITIES | if extended_speeds { EXTENDED_SPEEDS } else { 0 },
+                cap_mask: CAPABILITIES | kind | extended,
                 gid_prefix: DEFAULT_GID_PREFIX,
                 subnet_timeout: 18,
                 mtu: MTU_2048,
                 disabled,
                 rate,
                 active: rate,
+                enabled: Enabled::all(rate),
             }, "ibfabric_port_config"),
+            managed <- new_spinlock_irq!(Managed::new(), "ibfabric_port_managed"),
             pkeys <- new_spinlock_irq!(default_pkeys(), "ibfabric_port_pkeys"),
             peer <- new_spinlock_irq!(None, "ibfabric_port_peer"),
             smi <- new_spinlock_irq!(None, "ibfabric_port_smi"),
@@ -203,6 +223,11 @@ impl Port {
     /// Changes the configuration.
     pub(crate) fn configure<R>(&self, change: impl FnOnce(&mut PortConfig) -> R) -> R {
         change(&mut self.config.lock())
+    }
+
+    /// Reads or changes the rest of what a subnet manager can see.
+    pub(crate) fn manage<R>(&self, change: impl FnOnce(&mut Managed) -> R) -> R {
+        change(&mut self.managed.lock())
     }
 
     /// The port at the other end of the link.

@@ -46,6 +46,11 @@ impl Width {
             .find(|width| width.name().as_bytes() == text)
     }
 
+    /// The widest of a set of bits.
+    pub(crate) fn widest(set: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|width| width.bit() & set != 0)
+    }
+
     /// The bit of this width alone.
     pub(crate) fn bit(self) -> u8 {
         // CAST: An enumerator of an enum with that representation.
@@ -118,6 +123,17 @@ impl Speed {
             .find(|speed| speed.name().as_bytes() == text)
     }
 
+    /// The fastest of two sets of bits, of speeds and of extended ones.
+    pub(crate) fn fastest(set: u8, extended: u8) -> Option<Self> {
+        Self::ALL.into_iter().rev().find(|speed| {
+            if speed.is_extended() {
+                speed.extended_bit() & extended != 0
+            } else {
+                speed.bit() & set != 0
+            }
+        })
+    }
+
     /// Whether it is an extended one.
     pub(crate) fn is_extended(self) -> bool {
         self > Speed::Qdr
@@ -183,17 +199,4 @@ impl Rate {
         width: Width::X4,
         speed: Speed::Qdr,
     };
-
-    /// The best that two ports both support.
-    pub(crate) fn common(self, other: Self) -> Self {
-        let both = self.width.supported() & other.width.supported();
-        let width = Width::ALL
-            .into_iter()
-            .find(|width| width.bit() & both != 0)
-            .unwrap_or(Width::X1);
-        Self {
-            width,
-            speed: self.speed.min(other.speed),
-        }
-    }
 }

@@ -47,6 +47,7 @@ pub(crate) fn fill_tables(nodes: &[Arc<Node>]) -> Result {
                 Some(lft) => {
                     lft.set(lid, 0)?;
                     node.switch.lock().linear_top = lft::CAPACITY - 1;
+                    lft.set_top(lft::CAPACITY - 1);
                     queue.push(node.clone()).map_err(|_| EINVAL)?;
                 }
                 None => reach(port.peer(), lid, &mut queue)?,
@@ -66,7 +67,7 @@ fn reach(at: Option<PortRef>, lid: u16, queue: &mut Ring<Arc<Node>>) -> Result {
     let Some(PortRef { node, number }) = at else {
         return Ok(());
     };
-    if let Some(lft) = node.lft.as_ref().filter(|lft| lft.get(lid).is_none()) {
+    if let Some(lft) = node.lft.as_ref().filter(|lft| !lft.knows(lid)) {
         lft.set(lid, number)?;
         queue.push(node.clone()).map_err(|_| EINVAL)?;
     }

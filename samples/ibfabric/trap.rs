@@ -10,13 +10,13 @@
 
 mod notice;
 
-use self::notice::{
-    Issuer,
-    KINDS, //
-};
 pub(crate) use self::notice::{
     BadKey,
     Trap, //
+};
+use self::notice::{
+    Issuer,
+    KINDS, //
 };
 use crate::{
     mft,
@@ -160,12 +160,6 @@ impl Traps {
             slot.trap = None;
         }
     }
-
-    /// Has all times looked at anew.
-    pub(crate) fn look(&self) {
-        let _inner = self.inner.lock();
-        self.ticker.wake_in(0);
-    }
 }
 
 /// Time between two traps of a port, in milliseconds.
@@ -241,13 +235,16 @@ impl Tick for Node {
             .zip(node.addressed_ports())
             .flat_map(|(slots, port)| {
                 let interval = interval(&port.config());
-                slots.iter().filter_map(move |slot| slot.due_in(interval))
+                slots
+                    .as_slice()
+                    .iter()
+                    .filter_map(move |slot| slot.due_in(interval))
             });
         let leases = node
             .addressed_ports()
             .filter_map(|port| port.manage(|managed| managed.mkey.left()))
             .map(|left| u32::try_from(left).unwrap_or(0).saturating_add(1));
-        if let Some(next) = traps.chain(leases).min() {
+        if let Some(next) = Iterator::chain(traps, leases).min() {
             node.traps.ticker.wake_in(next);
         }
     }

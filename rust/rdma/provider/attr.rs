@@ -41,6 +41,18 @@ pub(crate) enum PortState {
     Active = 4,
 }
 
+impl PortState {
+    /// Its name, as the diagnostic programs write it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            PortState::Down => "Down",
+            PortState::Init => "Initialize",
+            PortState::Armed => "Armed",
+            PortState::Active => "Active",
+        }
+    }
+}
+
 /// The physical state of a link, with the numbers of `PortInfo.PortPhysicalState`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -51,6 +63,17 @@ pub(crate) enum PhysState {
     Disabled = 3,
     /// The other side is there.
     LinkUp = 5,
+}
+
+impl PhysState {
+    /// Its name, as the diagnostic programs write it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            PhysState::Polling => "Polling",
+            PhysState::Disabled => "Disabled",
+            PhysState::LinkUp => "LinkUp",
+        }
+    }
 }
 
 /// Limits and identity of a device.

@@ -50,7 +50,10 @@ impl Watch {
     pub(crate) fn new(module: &ThisModule) -> Result<Self> {
         // SAFETY: The block is static, and registered once.
         to_result(unsafe { bindings::register_module_notifier(NOTIFIER.0.get()) })?;
-        CM_CAME.store(cfg!(CONFIG_INFINIBAND = "y") || is_loaded(module), ordering::Relaxed);
+        CM_CAME.store(
+            cfg!(CONFIG_INFINIBAND = "y") || is_loaded(module),
+            ordering::Relaxed,
+        );
         Ok(Self(()))
     }
 }
@@ -114,7 +117,9 @@ unsafe extern "C" fn module_changes(
     module: *mut c_void,
 ) -> c_int {
     // SAFETY: The module loader passes the module; its name is static meanwhile.
-    let name = unsafe { CStr::from_char_ptr((&raw const (*module.cast::<bindings::module>()).name).cast()) };
+    let name = unsafe {
+        CStr::from_char_ptr((&raw const (*module.cast::<bindings::module>()).name).cast())
+    };
     if name.to_bytes() != CM.to_bytes() {
         return bindings::NOTIFY_DONE as c_int;
     }
@@ -127,7 +132,8 @@ unsafe extern "C" fn module_changes(
             CM_CAME.store(false, ordering::Relaxed);
             pr_err!("ib_cm is kept out: it would crash the kernel on the switches here\n");
             // What `notifier_from_errno(-EBUSY)` makes of it.
-            return (bindings::NOTIFY_STOP_MASK | 1) as c_int - EBUSY.to_errno() - 1;
+            return bindings::NOTIFY_STOP_MASK as c_int
+                | (bindings::NOTIFY_OK as c_int - EBUSY.to_errno());
         }
     }
     bindings::NOTIFY_DONE as c_int

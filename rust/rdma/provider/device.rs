@@ -5,6 +5,7 @@
 //! C header: [`include/rdma/ib_verbs.h`](srctree/include/rdma/ib_verbs.h)
 
 use super::{
+    cm::NoCm,
     ops,
     NodeType,
     Provider, //
@@ -87,7 +88,11 @@ pub(crate) struct DeviceInfo<'a> {
 /// # Invariants
 ///
 /// The device is registered for `P`.
-pub(crate) struct Registration<P: Provider>(NonNull<Device<P>>);
+pub(crate) struct Registration<P: Provider> {
+    device: NonNull<Device<P>>,
+    /// For a switch. Given back after the device is unregistered, as a field goes after the drop.
+    _no_cm: Option<NoCm>,
+}
 
 // SAFETY: Unregistering works from any thread that may sleep, and `P` is shared already.
 unsafe impl<P: Provider> Send for Registration<P> {}
@@ -102,6 +107,10 @@ impl<P: Provider> Registration<P> {
     /// Registers a device with the core, which at once begins to use it.
     pub(crate) fn new(data: Arc<P>, info: &DeviceInfo<'_>) -> Result<Self> {
         let () = Self::ALIGNED;
+        let no_cm = match info.node_type {
+            NodeType::Switch => Some(NoCm::claim()?),
+            NodeType::Ca => None,
+        };
         if info.name.to_bytes().contains(&b'%') {
             return Err(EINVAL);
         }
@@ -138,7 +147,11 @@ impl<P: Provider> Registration<P> {
         })?;
         // SAFETY: Registered; `drop` disconnects before it unregisters.
         unsafe { data.reporter().connect(device.cast()) };
-        Ok(Self(device))
+        P::registered(&data);
+        Ok(Self {
+            device,
+            _no_cm: no_cm,
+        })
     }
 }
 
@@ -157,12 +170,12 @@ unsafe fn free<P: Provider>(device: NonNull<Device<P>>) {
 impl<P: Provider> Drop for Registration<P> {
     fn drop(&mut self) {
         // SAFETY: By the type invariants.
-        unsafe { data::<P>(self.0.as_ptr().cast()) }
-            .reporter()
-            .disconnect();
+        let data = unsafe { data::<P>(self.device.as_ptr().cast()) };
+        data.unregistering();
+        data.reporter().disconnect();
         // SAFETY: By the type invariants.
-        unsafe { bindings::ib_unregister_device(self.0.as_ptr().cast()) };
+        unsafe { bindings::ib_unregister_device(self.device.as_ptr().cast()) };
         // SAFETY: It is not registered any more.
-        unsafe { free(self.0) };
+        unsafe { free(self.device) };
     }
 }

@@ -19,6 +19,8 @@ pub(crate) const MAD_SIZE: usize = 256;
 pub(crate) struct MadOrigin {
     /// The port that it came in by: on a switch, an external one.
     pub(crate) port: u32,
+    /// The LID that it came from.
+    pub(crate) slid: u16,
 }
 
 /// What becomes of a datagram.
@@ -70,7 +72,11 @@ pub(super) unsafe extern "C" fn process<P: Provider>(
     // SAFETY: The core passes a registered device of ours.
     let data = unsafe { device::shared::<P>(device) };
     // SAFETY: The core passes null or a valid completion.
-    let origin = unsafe { wc.as_ref() }.map(|wc| MadOrigin { port: wc.port_num });
+    let origin = unsafe { wc.as_ref() }.map(|wc| MadOrigin {
+        port: wc.port_num,
+        // CAST: LIDs have 16 bits on this link layer.
+        slid: wc.slid as u16,
+    });
     // SAFETY: The core passes initialised buffers of at least the size that the port announced.
     let request = unsafe { &*request.cast::<[u8; MAD_SIZE]>() };
     // SAFETY: As above, and nobody else knows this one.

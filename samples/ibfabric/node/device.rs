@@ -35,6 +35,7 @@ use crate::{
         Qp, //
     },
     sma,
+    trap::Trap,
     IbFabric, //
 };
 use kernel::{
@@ -54,6 +55,14 @@ impl Provider for Node {
 
     fn reporter(&self) -> &Reporter {
         &self.reporter
+    }
+
+    fn registered(this: &Arc<Self>) {
+        this.traps.start(this.clone());
+    }
+
+    fn unregistering(&self) {
+        self.traps.stop();
     }
 
     fn query_device(&self) -> DeviceAttr {
@@ -92,14 +101,24 @@ impl Provider for Node {
     }
 
     fn modify_port(&self, port: u32, set: u32, clear: u32) -> Result {
-        self.find(port)?.configure(|config| {
-            config.cap_mask = config.cap_mask & !clear | set;
+        let port = self.find(port)?;
+        let before = port.configure(|config| {
+            let next = config.cap_mask & !clear | set;
+            core::mem::replace(&mut config.cap_mask, next)
         });
+        if before != before & !clear | set {
+            self.raise(port, Trap::LocalChange { node_desc: false });
+        }
         Ok(())
     }
 
     fn set_node_desc(&self, desc: &[u8; 64]) -> Result {
-        *self.desc.lock() = *desc;
+        let before = core::mem::replace(&mut *self.desc.lock(), *desc);
+        if before != *desc {
+            for port in self.addressed_ports() {
+                self.raise(port, Trap::LocalChange { node_desc: true });
+            }
+        }
         Ok(())
     }
 
@@ -176,7 +195,7 @@ impl Provider for Node {
             _ => port,
         };
         match u8::try_from(ingress) {
-            Ok(ingress) => sma::process(this, ingress, request, reply),
+            Ok(ingress) => sma::process(this, ingress, origin, request, reply),
             Err(_) => MadResult::Consumed,
         }
     }

@@ -134,9 +134,7 @@ impl NodeSpec {
 
     /// Whether any port has an extended speed, which the whole node then announces.
     pub(crate) fn has_extended_speeds(&self) -> bool {
-        let speeds = self.port_specs.iter().filter_map(|port| port.speed);
-        speeds
-            .chain([self.rate.speed])
-            .any(|speed| speed.is_extended())
+        let mut speeds = self.port_specs.iter().filter_map(|port| port.speed);
+        self.rate.speed.is_extended() || speeds.any(Speed::is_extended)
     }
 }

@@ -26,6 +26,8 @@ pub(crate) const METHOD_GET_RESP: u8 = 0x81;
 /// Set in the methods of answers.
 pub(crate) const METHOD_RESPONSE: u8 = 0x80;
 
+/// Attribute Notice.
+pub(crate) const NOTICE: u16 = 0x0002;
 /// Attribute NodeDescription.
 pub(crate) const NODE_DESC: u16 = 0x0010;
 /// Attribute NodeInfo.
@@ -38,8 +40,14 @@ pub(crate) const GUID_INFO: u16 = 0x0014;
 pub(crate) const PORT_INFO: u16 = 0x0015;
 /// Attribute P_KeyTable.
 pub(crate) const PKEY_TABLE: u16 = 0x0016;
+/// Attribute SLtoVLMappingTable.
+pub(crate) const SL_TO_VL_TABLE: u16 = 0x0017;
+/// Attribute VLArbitrationTable.
+pub(crate) const VL_ARBITRATION_TABLE: u16 = 0x0018;
 /// Attribute LinearForwardingTable.
 pub(crate) const LINEAR_FORWARDING_TABLE: u16 = 0x0019;
+/// Attribute MulticastForwardingTable.
+pub(crate) const MULTICAST_FORWARDING_TABLE: u16 = 0x001b;
 /// Attribute SMInfo, which belongs to a subnet manager.
 pub(crate) const SM_INFO: u16 = 0x0020;
 
@@ -50,6 +58,8 @@ pub(crate) const STATUS_DIRECTION: u16 = 0x8000;
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub(crate) enum Fault {
+    /// Not now, for a lack of memory.
+    Busy = 0x0001,
     /// A class version that is not known here.
     Version = 0x0004,
     /// A method that is not known here.
@@ -63,6 +73,8 @@ pub(crate) enum Fault {
 wire_view! {
     /// A subnet management packet.
     Smp[256] {
+        /// Version of the datagram.
+        base_version, set_base_version: u8(0);
         /// Class: directed route or not.
         class, set_class: u8(1);
         /// Version of the class.
@@ -89,6 +101,8 @@ wire_view! {
         dr_dlid, set_dr_dlid: u16(34);
         /// The attribute's value.
         data, set_data: bytes(64, 64);
+        /// The ports that the route came by.
+        return_path, set_return_path: bytes(192, 64);
     }
 }
 
@@ -129,14 +143,24 @@ wire_view! {
         multicast_cap, set_multicast_cap: u16(4);
         /// The highest LID in the linear forwarding table.
         linear_top, set_linear_top: u16(6);
+        /// Where packets go whose LID is in no random forwarding table.
+        default_port, set_default_port: u8(8);
+        /// Where multicast packets go that no entry is for.
+        multicast_primary, set_multicast_primary: u8(9);
+        /// Where such packets go if they came in from there.
+        multicast_other, set_multicast_other: u8(10);
         /// How long a packet may live.
         life_time, set_life_time: bits(11, 3, 5);
         /// Whether the state of some port changed.
         port_state_change, set_port_state_change: bits(11, 2, 1);
+        /// How many mappings of SLtoVLMappingTable can be set at once, by code.
+        optimized_slvl, set_optimized_slvl: bits(11, 0, 2);
         /// How many P_Keys a port can enforce.
         enforcement_cap, set_enforcement_cap: u16(14);
         /// Whether port 0 is an enhanced one.
         enhanced_port0, set_enhanced_port0: bits(16, 3, 1);
+        /// The highest LID in the multicast forwarding table.
+        multicast_top, set_multicast_top: u16(18);
     }
 }
 
@@ -185,12 +209,28 @@ wire_view! {
         sm_sl, set_sm_sl: bits(36, 0, 4);
         /// Virtual lanes there are, by code.
         vl_cap, set_vl_cap: bits(37, 4, 4);
+        /// How much high priority may send before low priority.
+        high_limit, set_high_limit: u8(38);
+        /// Entries for high priority in the VL arbitration table.
+        arbitration_high_cap, set_arbitration_high_cap: u8(39);
+        /// Entries for low priority there.
+        arbitration_low_cap, set_arbitration_low_cap: u8(40);
+        /// What the subnet manager answers to the kind of initialisation that was asked for.
+        init_reply, set_init_reply: bits(41, 4, 4);
         /// The largest MTU.
         mtu_cap, set_mtu_cap: bits(41, 0, 4);
+        /// How many packets may be dropped in sequence before a lane stalls.
+        stall_count, set_stall_count: bits(42, 5, 3);
+        /// How long a packet may wait at the head of a queue.
+        head_life, set_head_life: bits(42, 0, 5);
         /// Virtual lanes in use, by code.
         operational_vls, set_operational_vls: bits(43, 4, 4);
         /// Requests with a wrong management key.
         mkey_violations, set_mkey_violations: u16(44);
+        /// Packets with a wrong P_Key.
+        pkey_violations, set_pkey_violations: u16(46);
+        /// Packets with a wrong Q_Key.
+        qkey_violations, set_qkey_violations: u16(48);
         /// Entries of the GUID table.
         guid_cap, set_guid_cap: u8(50);
         /// Asks clients to register again.
@@ -199,6 +239,10 @@ wire_view! {
         subnet_timeout, set_subnet_timeout: bits(51, 0, 5);
         /// Response time.
         resp_time, set_resp_time: bits(52, 0, 5);
+        /// How many physical errors there may be.
+        phy_errors, set_phy_errors: bits(53, 4, 4);
+        /// How many buffer overruns there may be.
+        overrun_errors, set_overrun_errors: bits(53, 0, 4);
         /// Extended speed in use.
         speed_extended_active, set_speed_extended_active: bits(62, 4, 4);
         /// Extended speeds there are.

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! `/sys/kernel/config/ibfabric`: nodes and links that come and go.
+//!
+//! | Path                     | Meaning                                                              |
+//! |--------------------------|----------------------------------------------------------------------|
+//! | `nodes/NAME/`            | A node; see [`node`]. `mkdir` describes one, `live` builds it.       |
+//! | `nodes/NAME/PORT/`       | A port of it that is special; see [`port`].                          |
+//! | `links/NAME:P-NAME:P/`   | A link; see [`link`]. `mkdir` plugs it in, `rmdir` pulls it out.     |
+//! | `preset`                 | Write 1: give LIDs, fill forwarding tables and activate all links,   |
+//! |                          | once, as a subnet manager would. Reads 0.                            |
+//!
+//! What the module's parameters built is there too, without directories at first: `mkdir` takes it
+//! over. The module stays as long as there are directories.
+//!
+//! A write that makes no sense fails, changes nothing, and the kernel log says why.
+
+mod link;
+mod node;
+mod port;
+mod text;
+
+use crate::{
+    configfs::FixedGroup,
+    fabric::Fabric, //
+};
+use kernel::{
+    configfs::{
+        configfs_attrs,
+        AttributeOperations,
+        Group,
+        Subsystem, //
+    },
+    fmt,
+    page::PAGE_SIZE,
+    prelude::*,
+    str::CString,
+    sync::Arc, //
+};
+
+/// The top.
+struct Root {
+    fabric: Arc<Fabric>,
+}
+
+/// The directory. The groups in it go first.
+pub(crate) struct Config {
+    _nodes: FixedGroup<Root>,
+    _links: FixedGroup<Root>,
+}
+
+impl Config {
+    /// Shows a fabric, to be changed.
+    pub(crate) fn new(fabric: &Arc<Fabric>) -> Result<Self> {
+        let top = configfs_attrs! {
+            container: Subsystem<Root>,
+            data: Root,
+            attributes: [
+                preset: 0,
+            ],
+        };
+        let data = Root {
+            fabric: fabric.clone(),
+        };
+        let root = Arc::pin_init(Subsystem::new(c"ibfabric", top, Ok(data)), GFP_KERNEL)?;
+        let nodes = node::Nodes::new(fabric.clone());
+        let links = link::Links::new(fabric.clone());
+        Ok(Self {
+            _nodes: FixedGroup::new(
+                root.clone(),
+                Group::new(CString::try_from(c"nodes")?, nodes.item_type(), Ok(nodes)),
+            )?,
+            _links: FixedGroup::new(
+                root,
+                Group::new(CString::try_from(c"links")?, links.item_type(), Ok(links)),
+            )?,
+        })
+    }
+}
+
+text::attributes! { Root {
+    0: |_: &Root, f: &mut dyn fmt::Write| f.write_str("0"),
+       |root: &Root, page: &[u8]| match text::switch(page) {
+           Some(true) => root.fabric.preset(),
+           _ => Err(text::refuse(fmt!("preset"), page, "1")),
+       };
+} }
