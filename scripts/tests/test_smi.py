@@ -332,6 +332,17 @@ def route(guest, start, end):
     return ways[end]
 
 
+def test_ib_cm_and_switches_are_kept_apart(guest_stock):
+    guest_stock.check("[ ! -d /sys/module/ibfabric ] || rmmod ibfabric")
+    guest_stock.check("modprobe ib_cm")
+    guest_stock.dmesg(clear=True)
+    assert guest_stock.run("insmod $MODULES/ibfabric.ko topology=pair")[0] != 0
+    assert "modprobe -r ib_cm" in guest_stock.dmesg()
+    guest_stock.check("modprobe -r ib_cm && insmod $MODULES/ibfabric.ko topology=pair")
+    assert guest_stock.run("modprobe ib_cm")[0] != 0
+    guest_stock.check("rmmod ibfabric && modprobe ib_cm && modprobe -r ib_cm")
+
+
 @pytest.mark.parametrize("words", ["topology=ring", "topology=chain switches=0", "topology=chain switches=63"])
 def test_bad_parameters(guest_stock, words):
     guest_stock.check("[ ! -d /sys/module/ibfabric ] || rmmod ibfabric")

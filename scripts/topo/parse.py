@@ -19,6 +19,8 @@ VALUE = re.compile(r"(vendid|devid|sysimgguid|switchguid|caguid|rtguid)=(?:0x)?(
 HEADER = re.compile(r'(Switch|Ca|Hca|Rt)\s+(\d+)\s*"([^"]+)"\s*(?:#\s*(.*))?$')
 PORT = re.compile(r'\[(\d+)\](?:\(([0-9a-fA-F]{1,16})\))?\s*"([^"]+)"\s*\[(\d+)\](?:\([0-9a-fA-F]*\))?'
                   r"\s*((?:[a-z]+=\S+\s*)*)(?:#\s*(.*))?$")
+# What the programs say of queries that failed, which is in the file if it has their standard error too.
+NOISE = re.compile(r"(src/\w+\.c:\d+;|ibwarn: \[|ibnetdiscover: ).*")
 HEADING = re.compile(r"(Non-Chassis Nodes|Chassis \d+.*)$")
 SWITCH_COMMENT = re.compile(r'"(.*)"\s+(base|enhanced) port 0\b')
 COMMENT = re.compile(r'"(.*)"')
@@ -47,7 +49,7 @@ class Parser:
         line = line.strip()
         if not line:
             self.node = None
-        elif line.startswith("#"):
+        elif line.startswith("#") or NOISE.match(line):
             pass
         elif match := VALUE.match(line):
             self.value(*match.groups())

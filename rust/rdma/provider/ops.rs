@@ -181,10 +181,6 @@ unsafe extern "C" fn get_port_immutable<P: Provider>(
         out.gid_tbl_len = c_int::try_from(attr.gids)?;
         out.pkey_tbl_len = attr.pkeys.into();
         out.core_cap_flags = bindings::RDMA_CORE_PORT_IBA_IB;
-        if port == 0 {
-            // A switch has no connections, and `cm_add_one()` would write before its array of ports.
-            out.core_cap_flags &= !bindings::RDMA_CORE_CAP_IB_CM;
-        }
         out.max_mad_size = u32::try_from(mad::MAD_SIZE)?;
         Ok(0)
     })
