@@ -97,6 +97,14 @@ explain() {
 	fi
 }
 
+# Prints the word for make that chooses the compiler of a kernel and of its modules: toolchain KERNEL
+toolchain() {
+	case $1 in
+	debug) echo LLVM=1 ;;
+	*) echo LLVM= ;;
+	esac
+}
+
 # Takes a lock for the rest of this script, so that two runs do not build the same thing at once.
 # lock NAME
 lock() {

@@ -4,7 +4,7 @@
 //!
 //! A driver implements [`Provider`] for the data of one device and gets an `ib_device` by way of
 //! [`Registration`]. Everything that the C side hands over as a pointer arrives here as a Rust type,
-//! and what a driver may only do while a queue pair lives needs a [`Pass`] that proves it. Only what
+//! and what a driver may only do while a queue pair lives needs an [`Alive`] that proves it. Only what
 //! a device for management datagrams needs is here: QP0 and QP1, no memory registration, no user
 //! space verbs.
 //!
@@ -38,6 +38,7 @@ pub(crate) use self::{
         Grh, //
     },
     anchor::{
+        Alive,
         Anchor,
         Pass,
         Queue, //
@@ -81,6 +82,7 @@ pub(crate) use self::{
         Wc, //
     },
     wr::{
+        RecvBuffer,
         RecvWr,
         SendWr, //
     },
@@ -146,7 +148,7 @@ pub(crate) trait Provider: Send + Sync + Sized + 'static {
     fn create_qp(&self, init: QpInit<'_, Self>, anchor: Arc<Anchor>) -> Result<Self::Qp>;
 
     /// Changes state and attributes.
-    fn modify_qp(qp: &Self::Qp, change: &QpModify) -> Result;
+    fn modify_qp(qp: &Self::Qp, change: &QpModify, alive: Alive<'_>) -> Result;
 
     /// The state of a queue pair.
     fn qp_state(qp: &Self::Qp) -> QpState;
@@ -158,10 +160,10 @@ pub(crate) trait Provider: Send + Sync + Sized + 'static {
     fn destroy_qp(&self, qp: Self::Qp);
 
     /// Posts one send. May not sleep.
-    fn post_send(&self, qp: &Self::Qp, wr: &SendWr<'_>) -> Result;
+    fn post_send(&self, qp: &Self::Qp, wr: &SendWr<'_>, alive: Alive<'_>) -> Result;
 
     /// Posts one receive buffer. May not sleep.
-    fn post_recv(qp: &Self::Qp, wr: RecvWr) -> Result;
+    fn post_recv(&self, qp: &Self::Qp, wr: RecvWr, alive: Alive<'_>) -> Result;
 
     /// Looks at a datagram that arrived, before any agent does, and may answer it in `reply`.
     fn process_mad(

@@ -1,112 +1,89 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Completion queues.
+//!
+//! The completions themselves are kept where the requests were, in the queues of the queue pairs. Here
+//! is only their order.
 
 use crate::{
     provider::{
         Notify,
-        Opcode,
-        QpId,
-        Status,
-        Wc,
-        WcBuffer,
-        GRH_SIZE,
-        MAD_SIZE, //
+        Queue,
+        WcBuffer, //
     },
+    qp::Work,
     ring::Ring,
 };
+use core::num::NonZeroU8;
 use kernel::{
+    alloc::allocator::Kmalloc,
     new_spinlock_irq,
     prelude::*,
     sync::{
-        atomic::{
-            Atomic,
-            Relaxed, //
-        },
         Arc,
         SpinLockIrq, //
     },
 };
 
-/// How much of a queue pair's queues is in use.
-///
-/// As in hardware, a work request takes its place until its completion has been polled, not until it
-/// is done.
-pub(crate) struct Credits {
-    /// The queue pair.
-    pub(crate) qp: QpId,
-    /// Sends.
-    pub(crate) sends: Atomic<u32>,
-    /// Receives.
-    pub(crate) recvs: Atomic<u32>,
-}
+/// How many queue pairs can complete to one queue.
+const MAX_QPS: usize = 8;
 
-/// What a receive completion tells about the sender.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Sender {
-    /// The sender's queue pair number.
-    pub(crate) qp: u32,
-    /// The sender's LID.
-    pub(crate) lid: u16,
-    /// Which P_Key it came with.
-    pub(crate) pkey_index: u16,
-    /// The port that it came in by.
-    pub(crate) ingress: u8,
-    /// Service level.
-    pub(crate) sl: u8,
-    /// Low bits of the LID that it came to.
-    pub(crate) path_bits: u8,
-    /// Whether a GRH was written.
-    pub(crate) grh: bool,
-}
+/// Names one of the queues that complete here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Token(NonZeroU8);
 
-/// A completion in the queue. There are many of them, so that it is kept small.
-pub(crate) struct Entry {
-    /// What the poster called the request.
-    pub(crate) wr_id: u64,
-    /// Whose completion it is.
-    pub(crate) credits: Arc<Credits>,
-    /// About the sender, for a receive that succeeded.
-    pub(crate) sender: Sender,
-    /// How many requests it retires: itself, and for a send all unsignaled ones before it.
-    pub(crate) retires: u16,
-    /// What completed.
-    pub(crate) opcode: Opcode,
-    /// How it ended.
-    pub(crate) status: Status,
-}
+impl Token {
+    /// The queue of a queue pair, by the place that [`Cq::attach`] gave it.
+    fn new(place: usize, queue: Queue) -> Option<Self> {
+        let place = u8::try_from(place).ok()?;
+        let number = place.checked_mul(2)?.checked_add(match queue {
+            Queue::Send => 1,
+            Queue::Recv => 2,
+        })?;
+        NonZeroU8::new(number).map(Self)
+    }
 
-const _: () = assert!(size_of::<Option<Entry>>() == 32);
+    /// The place of the queue pair.
+    fn place(self) -> usize {
+        usize::from((self.0.get() - 1) / 2)
+    }
 
-impl Entry {
-    /// What the consumer gets to see.
-    fn wc(&self) -> Wc {
-        let received = self.opcode == Opcode::Recv && self.status == Status::Success;
-        Wc {
-            wr_id: self.wr_id,
-            qp: self.credits.qp,
-            src_qp: self.sender.qp,
-            byte_len: if received { RECEIVED } else { 0 },
-            slid: self.sender.lid,
-            pkey_index: self.sender.pkey_index,
-            port: self.sender.ingress,
-            sl: self.sender.sl,
-            dlid_path_bits: self.sender.path_bits,
-            grh: self.sender.grh,
-            status: self.status,
-            opcode: self.opcode,
+    /// Which of its queues.
+    fn queue(self) -> Queue {
+        if self.0.get() % 2 == 1 {
+            Queue::Send
+        } else {
+            Queue::Recv
         }
     }
 }
 
-/// Bytes that are written to every receive buffer, the area of the GRH included.
-const RECEIVED: u16 = (GRH_SIZE + MAD_SIZE) as u16;
+/// What became of a completion.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pushed {
+    /// It is in the queue.
+    Quietly,
+    /// It is in the queue, and the consumer has to be told.
+    Announce,
+    /// The queue was full: it works no more, and the owners have to be told.
+    Overrun,
+    /// Lost, as all since the overrun.
+    Lost,
+}
 
 /// The part of a queue under its lock.
 struct Inner {
-    ring: Ring<Entry>,
+    ring: Ring<Token, Kmalloc>,
     armed: Option<Notify>,
-    overflowed: bool,
+    overrun: bool,
+    attached: [Option<Arc<Work>>; MAX_QPS],
+}
+
+/// Whether that is attached here.
+fn is(attached: &Option<Arc<Work>>, work: &Arc<Work>) -> bool {
+    attached
+        .as_ref()
+        .is_some_and(|other| Arc::ptr_eq(other, work))
 }
 
 /// A completion queue.
@@ -126,7 +103,8 @@ impl Cq {
                     Inner {
                         ring,
                         armed: None,
-                        overflowed: false,
+                        overrun: false,
+                        attached: [const { None }; MAX_QPS],
                     },
                     "ibfabric_cq"
                 ),
@@ -135,50 +113,71 @@ impl Cq {
         )
     }
 
-    /// Adds a completion. Returns whether the consumer has to be told.
-    ///
-    /// A full queue loses it, as hardware does after an overrun; the first one is reported.
-    #[must_use]
-    pub(crate) fn push(&self, entry: Entry, solicited: bool) -> bool {
-        let failed = entry.status != Status::Success;
+    /// Lets the queues of a queue pair complete here, or one of them. Returns the names for them.
+    pub(crate) fn attach(&self, work: &Arc<Work>) -> Result<[Token; 2]> {
         let mut inner = self.inner.lock();
-        if let Err(entry) = inner.ring.push(entry) {
-            let first = !core::mem::replace(&mut inner.overflowed, true);
-            drop(inner);
-            drop(entry);
-            if first {
-                pr_err!("completion queue overrun, completions are lost\n");
-            }
-            return false;
+        let mut places = inner.attached.iter();
+        let place = places
+            .position(|other| is(other, work))
+            .or_else(|| inner.attached.iter().position(Option::is_none))
+            .ok_or(ENOSPC)?;
+        let name = |queue| Token::new(place, queue).ok_or(EINVAL);
+        let names = [name(Queue::Send)?, name(Queue::Recv)?];
+        *inner.attached.get_mut(place).ok_or(EINVAL)? = Some(work.clone());
+        Ok(names)
+    }
+
+    /// Undoes [`Cq::attach`].
+    pub(crate) fn detach(&self, work: &Arc<Work>) {
+        self.forget(work);
+        let mut inner = self.inner.lock();
+        let place = inner.attached.iter_mut().find(|other| is(other, work));
+        let work = place.and_then(Option::take);
+        drop(inner);
+        // Not under the lock, for it may free something.
+        drop(work);
+    }
+
+    /// Forgets the completions of a queue pair that is reset or destroyed.
+    pub(crate) fn forget(&self, work: &Arc<Work>) {
+        let mut inner = self.inner.lock();
+        let Inner { ring, attached, .. } = &mut *inner;
+        ring.retain(|token| !attached.get(token.place()).is_some_and(|at| is(at, work)));
+    }
+
+    /// Adds a completion; `urgent` ones are solicited or failed.
+    #[must_use]
+    pub(crate) fn push(&self, token: Token, urgent: bool) -> Pushed {
+        let mut inner = self.inner.lock();
+        if inner.overrun {
+            return Pushed::Lost;
         }
-        let notify = match inner.armed {
-            None => false,
-            Some(Notify::Next) => true,
-            Some(Notify::Solicited) => solicited || failed,
-        };
-        if notify {
-            inner.armed = None;
+        if inner.ring.push(token).is_err() {
+            inner.overrun = true;
+            return Pushed::Overrun;
         }
-        notify
+        match inner.armed {
+            Some(Notify::Next) => {}
+            Some(Notify::Solicited) if urgent => {}
+            _ => return Pushed::Quietly,
+        }
+        inner.armed = None;
+        Pushed::Announce
     }
 
     /// Moves completions to `out`.
     pub(crate) fn poll(&self, out: &mut WcBuffer<'_>) {
+        let mut inner = self.inner.lock();
         while !out.is_full() {
-            let wc = {
-                let mut inner = self.inner.lock();
-                let Some(entry) = inner.ring.pop() else {
-                    return;
-                };
-                let used = match entry.opcode {
-                    Opcode::Send => &entry.credits.sends,
-                    Opcode::Recv => &entry.credits.recvs,
-                };
-                // Under the lock, so that it cannot happen after `forget`.
-                used.fetch_sub(u32::from(entry.retires), Relaxed);
-                entry.wc()
+            let Some(token) = inner.ring.pop() else {
+                return;
             };
-            out.push(wc);
+            // A name may have outlived what it stands for by a reset.
+            if let Some(Some(work)) = inner.attached.get(token.place()) {
+                if let Some(wc) = work.poll(token.queue()) {
+                    out.push(wc);
+                }
+            }
         }
     }
 
@@ -190,13 +189,5 @@ impl Cq {
             inner.armed = Some(notify);
         }
         !inner.ring.is_empty()
-    }
-
-    /// Forgets the completions of a queue pair that is reset or destroyed.
-    pub(crate) fn forget(&self, qp: QpId) {
-        self.inner
-            .lock()
-            .ring
-            .retain(|entry| entry.credits.qp != qp);
     }
 }

@@ -119,7 +119,8 @@ fn counters(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let counters = &port.counters;
             writeln!(
                 f,
-                "{}:{} xmit={} forwarded={} rcv={} xmit_discards={} rcv_errors={} vl15_dropped={}",
+                "{}:{} xmit={} forwarded={} rcv={} xmit_discards={} rcv_errors={} vl15_dropped={} \
+                 relay_errors={} bad_pkeys={} bad_qkeys={} no_buffer={} held={}",
                 node.name(),
                 port.number,
                 counters.xmit.get(),
@@ -128,6 +129,11 @@ fn counters(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 counters.xmit_discards.get(),
                 counters.rcv_errors.get(),
                 counters.vl15_dropped.get(),
+                counters.relay_errors.get(),
+                counters.bad_pkeys.get(),
+                counters.bad_qkeys.get(),
+                counters.no_buffer.get(),
+                counters.held.get(),
             )?;
         }
         Ok(())

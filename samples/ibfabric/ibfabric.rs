@@ -38,6 +38,7 @@ mod mkey;
 mod node;
 mod packet;
 mod params;
+mod pma;
 mod port;
 mod qp;
 mod rate;

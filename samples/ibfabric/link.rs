@@ -120,6 +120,9 @@ fn bring(at: &PortRef, rate: Option<Rate>) {
         }
         (before, config.state)
     });
+    if before != PortState::Down && after == PortState::Down {
+        port.counters.link_downed.bump();
+    }
     if before != after {
         at.node.port_state_changed();
         // The core has one event for every state in which a port is not active.

@@ -49,9 +49,20 @@ impl PortSet {
         self.0.iter().all(|word| *word == 0)
     }
 
-    /// All ports in it, in order.
-    pub(crate) fn iter(self) -> impl Iterator<Item = u8> {
-        (0..=u8::MAX).filter(move |port| self.contains(*port))
+    /// The first port in it from `port` on.
+    pub(crate) fn next_from(&self, port: u8) -> Option<u8> {
+        let (first, shift) = (usize::from(port) / WORD, usize::from(port) % WORD);
+        let mut mask = u64::MAX << shift;
+        for (index, word) in self.0.iter().enumerate().skip(first) {
+            let rest = word & mask;
+            if rest != 0 {
+                let number = index.checked_mul(WORD)?;
+                let bit = usize::try_from(rest.trailing_zeros()).ok()?;
+                return u8::try_from(number.checked_add(bit)?).ok();
+            }
+            mask = u64::MAX;
+        }
+        None
     }
 }
 

@@ -2,12 +2,15 @@
 
 //! A port of a node: its state, its end of a link, its queue pairs.
 
+mod glance;
+
+pub(crate) use self::glance::Glance;
+use self::glance::AtomicGlance;
 use crate::{
     counters::Counters,
     enabled::Enabled,
     managed::Managed,
     node::Node,
-    packet::LID_PERMISSIVE,
     provider::{
         PhysState,
         PortState,
@@ -108,24 +111,6 @@ pub(crate) struct PortInit {
     pub(crate) extended_speeds: bool,
 }
 
-impl PortConfig {
-    /// Whether a packet to `dlid` is for this port.
-    pub(crate) fn owns(&self, dlid: u16) -> bool {
-        let mask = u16::MAX.checked_shl(self.lmc.into()).unwrap_or(0);
-        self.lid != 0 && dlid & mask == self.lid & mask
-    }
-
-    /// The part of a LID of this port that is free.
-    pub(crate) fn path_bits(&self, lid: u16) -> u8 {
-        if lid == LID_PERMISSIVE {
-            return 0;
-        }
-        let mask = u16::MAX.checked_shl(self.lmc.into()).unwrap_or(0);
-        // CAST: There are at most seven such bits.
-        (lid & !mask & 0x7f) as u8
-    }
-}
-
 /// A port, named by its node.
 #[derive(Clone)]
 pub(crate) struct PortRef {
@@ -153,6 +138,8 @@ pub(crate) struct Port {
     pub(crate) guid: u64,
     #[pin]
     config: SpinLockIrq<PortConfig>,
+    /// The part of it that packets want to know.
+    glance: AtomicGlance,
     #[pin]
     managed: SpinLockIrq<Managed>,
     #[pin]
@@ -207,6 +194,7 @@ impl Port {
                 enabled: Enabled::all(rate),
             }, "ibfabric_port_config"),
             managed <- new_spinlock_irq!(Managed::new(), "ibfabric_port_managed"),
+            glance: AtomicGlance::new(state),
             pkeys <- new_spinlock_irq!(default_pkeys(), "ibfabric_port_pkeys"),
             peer <- new_spinlock_irq!(None, "ibfabric_port_peer"),
             smi <- new_spinlock_irq!(None, "ibfabric_port_smi"),
@@ -222,7 +210,15 @@ impl Port {
 
     /// Changes the configuration.
     pub(crate) fn configure<R>(&self, change: impl FnOnce(&mut PortConfig) -> R) -> R {
-        change(&mut self.config.lock())
+        let mut config = self.config.lock();
+        let outcome = change(&mut config);
+        self.glance.update(&config);
+        outcome
+    }
+
+    /// What packets want to know, without a lock.
+    pub(crate) fn glance(&self) -> Glance {
+        self.glance.get()
     }
 
     /// Reads or changes the rest of what a subnet manager can see.
@@ -243,6 +239,25 @@ impl Port {
     /// A copy of the P_Key table.
     pub(crate) fn pkeys(&self) -> [u16; PKEYS] {
         *self.pkeys.lock()
+    }
+
+    /// An entry of the P_Key table.
+    pub(crate) fn pkey(&self, index: usize) -> Option<u16> {
+        self.pkeys.lock().get(index).copied()
+    }
+
+    /// Where in the table a P_Key is that goes with that of a packet: the same partition, and not both
+    /// of limited membership (section 10.9.3 of the specification).
+    pub(crate) fn find_pkey(&self, pkey: u16) -> Option<u8> {
+        const FULL: u16 = 0x8000;
+        if pkey & !FULL == 0 {
+            return None;
+        }
+        let pkeys = self.pkeys.lock();
+        let place = pkeys
+            .iter()
+            .position(|own| (own ^ pkey) & !FULL == 0 && (own | pkey) & FULL != 0)?;
+        u8::try_from(place).ok()
     }
 
     /// Changes the P_Key table. Returns whether anything is different now.

@@ -2,29 +2,34 @@
 
 //! Queue pairs: QP0 and QP1 of a port.
 //!
-//! None of the locks here is held while a packet is on its way, while a completion queue is locked or
-//! while a completion handler runs. `post_send` of one node ends in [`Visit::receive`] of another, with
-//! the sender's MAD layer holding a lock of its own and interrupts off.
+//! None of the locks here is held while a packet is on its way, while a completion queue is pushed to
+//! or while a completion handler runs. `post_send` of one node ends in [`Visit::receive`] of another,
+//! with the sender's MAD layer holding a lock of its own and interrupts off.
 
+mod held;
 mod visit;
+mod work;
 
-pub(crate) use self::visit::{
-    Refusal,
-    Visit, //
+pub(crate) use self::{
+    visit::{
+        Entrance,
+        Reception,
+        Refusal,
+        Visit, //
+    },
+    work::Work, //
 };
 use crate::{
     cq::{
         Cq,
-        Credits,
-        Entry,
-        Sender, //
+        Pushed,
+        Token, //
     },
     node::Node,
     packet::Packet,
     provider::{
+        Alive,
         Anchor,
-        Opcode,
-        Pass,
         QpCaps,
         QpInit,
         QpKind,
@@ -36,21 +41,11 @@ use crate::{
         Status,
         MAD_SIZE, //
     },
-    ring::Ring,
     wire,
 };
-use core::ops::Deref;
 use kernel::{
-    new_spinlock_irq,
     prelude::*,
-    sync::{
-        atomic::{
-            Atomic,
-            Relaxed, //
-        },
-        Arc,
-        SpinLockIrq, //
-    },
+    sync::Arc, //
 };
 
 /// The key that every scatter and gather entry has to carry.
@@ -82,19 +77,7 @@ fn take_one(count: &mut u32) -> bool {
     }
 }
 
-/// The part of a queue pair under its lock.
-struct Inner {
-    state: QpState,
-    qkey: u32,
-    recvs: Ring<RecvWr>,
-    /// Sends since the last one that got a completion.
-    unsignaled: u16,
-    /// How many of the next posts are refused, and of the next sends fail.
-    faults: Faults,
-}
-
 /// A queue pair.
-#[pin_data]
 pub(crate) struct Qp {
     /// QP0 or QP1.
     pub(crate) kind: QpKind,
@@ -103,11 +86,11 @@ pub(crate) struct Qp {
     caps: QpCaps,
     signal_all: bool,
     anchor: Arc<Anchor>,
-    credits: Arc<Credits>,
+    work: Arc<Work>,
     send_cq: Arc<Cq>,
     recv_cq: Arc<Cq>,
-    #[pin]
-    inner: SpinLockIrq<Inner>,
+    send_token: Token,
+    recv_token: Token,
 }
 
 impl Qp {
@@ -121,54 +104,41 @@ impl Qp {
         {
             return Err(EINVAL);
         }
-        let credits = Arc::new(
-            Credits {
-                qp: anchor.id(),
-                sends: Atomic::new(0),
-                recvs: Atomic::new(0),
-            },
-            GFP_KERNEL,
-        )?;
-        let recvs = Ring::new(usize::try_from(caps.max_recv_wr)?)?;
-        Arc::pin_init(
-            pin_init!(Self {
-                kind: init.kind,
-                port,
-                caps,
-                signal_all: init.signal_all,
-                anchor,
-                credits,
-                send_cq: init.send_cq.clone(),
-                recv_cq: init.recv_cq.clone(),
-                inner <- new_spinlock_irq!(
-                    Inner {
-                        state: QpState::Reset,
-                        qkey: 0,
-                        recvs,
-                        unsignaled: 0,
-                        faults: Faults::default(),
-                    },
-                    "ibfabric_qp"
-                ),
-            }),
-            GFP_KERNEL,
-        )
+        let work = Work::new(anchor.id(), &caps)?;
+        let [send_token, _] = init.send_cq.attach(&work)?;
+        let [_, recv_token] = init
+            .recv_cq
+            .attach(&work)
+            .inspect_err(|_| init.send_cq.detach(&work))?;
+        let qp = Self {
+            kind: init.kind,
+            port,
+            caps,
+            signal_all: init.signal_all,
+            anchor,
+            work,
+            send_cq: init.send_cq.clone(),
+            recv_cq: init.recv_cq.clone(),
+            send_token,
+            recv_token,
+        };
+        Ok(Arc::new(qp, GFP_KERNEL)?)
     }
 
     /// The state.
     pub(crate) fn state(&self) -> QpState {
-        self.inner.lock().state
+        self.work.inner.lock().state
     }
 
     /// Lets things go wrong.
     pub(crate) fn set_faults(&self, faults: Faults) {
-        self.inner.lock().faults = faults;
+        self.work.inner.lock().faults = faults;
     }
 
     /// Changes state and attributes, where the specification allows the step.
-    pub(crate) fn modify(&self, change: &QpModify) -> Result {
+    pub(crate) fn modify(&self, change: &QpModify, alive: Alive<'_>) -> Result {
         let next = {
-            let mut inner = self.inner.lock();
+            let mut inner = self.work.inner.lock();
             let next = change.step(inner.state)?;
             inner.state = next;
             if let Some(qkey) = change.qkey {
@@ -177,7 +147,7 @@ impl Qp {
             next
         };
         match next {
-            QpState::Error => self.flush_recvs(),
+            QpState::Error => self.flush_recvs(alive),
             QpState::Reset => self.forget(),
             _ => {}
         }
@@ -185,189 +155,156 @@ impl Qp {
     }
 
     /// Completes all posted receives with an error.
-    fn flush_recvs(&self) {
-        let Some(pass) = self.anchor.enter() else {
-            return;
-        };
+    fn flush_recvs(&self, alive: Alive<'_>) {
         loop {
-            let Some(wr) = self.inner.lock().recvs.pop() else {
-                return;
+            let flushed = {
+                let mut inner = self.work.inner.lock();
+                inner.receive(alive, Err(Status::Flushed))
             };
-            self.complete_recv(&pass, wr.wr_id(), Err(Status::Flushed), false);
+            if flushed.is_none() {
+                return;
+            }
+            self.announce(alive, Queue::Recv, true);
         }
     }
 
     /// Forgets all that was posted and completed.
-    pub(crate) fn forget(&self) {
-        {
-            let mut inner = self.inner.lock();
-            inner.recvs.retain(|_| false);
-            inner.unsignaled = 0;
-        }
-        self.send_cq.forget(self.credits.qp);
-        self.recv_cq.forget(self.credits.qp);
-        self.credits.sends.store(0, Relaxed);
-        self.credits.recvs.store(0, Relaxed);
+    fn forget(&self) {
+        self.work.inner.lock().forget();
+        self.send_cq.forget(&self.work);
+        self.recv_cq.forget(&self.work);
     }
 
-    /// Adds a completion to the receive side.
-    fn complete_recv<A: Deref<Target = Anchor>>(
-        &self,
-        pass: &Pass<A>,
-        wr_id: u64,
-        outcome: Result<Sender, Status>,
-        solicited: bool,
-    ) {
-        let entry = Entry {
-            wr_id,
-            credits: self.credits.clone(),
-            sender: outcome.unwrap_or_default(),
-            retires: 1,
-            opcode: Opcode::Recv,
-            status: outcome.err().unwrap_or(Status::Success),
+    /// Queues the completion of what was just done. An overrun stops the queue pair.
+    fn announce(&self, alive: Alive<'_>, queue: Queue, urgent: bool) {
+        let pushed = match queue {
+            Queue::Send => self.send_cq.push(self.send_token, urgent),
+            Queue::Recv => self.recv_cq.push(self.recv_token, urgent),
         };
-        if self.recv_cq.push(entry, solicited) {
-            pass.notify(Queue::Recv);
-        }
-    }
-
-    /// Adds a completion to the send side, if there is one to be had.
-    fn complete_send(&self, pass: &Pass<&Anchor>, wr: &SendWr<'_>, status: Status) {
-        let retires = {
-            let mut inner = self.inner.lock();
-            if status == Status::Success && !self.signal_all && !wr.is_signaled() {
-                inner.unsignaled = inner.unsignaled.saturating_add(1);
-                return;
+        match pushed {
+            Pushed::Quietly => {}
+            Pushed::Announce => alive.notify(queue),
+            Pushed::Overrun => {
+                pr_err!("completion queue overrun: it works no more\n");
+                self.work.inner.lock().state = QpState::Error;
+                alive.report_overrun(queue);
             }
-            core::mem::replace(&mut inner.unsignaled, 0).saturating_add(1)
-        };
-        let entry = Entry {
-            wr_id: wr.wr_id(),
-            credits: self.credits.clone(),
-            sender: Sender::default(),
-            retires,
-            opcode: Opcode::Send,
-            status,
-        };
-        if self.send_cq.push(entry, false) {
-            pass.notify(Queue::Send);
+            Pushed::Lost => self.work.inner.lock().state = QpState::Error,
         }
     }
 
-    /// Posts a receive buffer.
-    pub(crate) fn post_recv(&self, wr: RecvWr) -> Result {
-        let pass = self.anchor.enter().ok_or(EINVAL)?;
-        let wr_id = wr.wr_id();
-        {
-            let mut inner = self.inner.lock();
+    /// Posts a receive buffer. A packet that waits for one takes it at once.
+    pub(crate) fn post_recv(&self, node: &Node, wr: RecvWr, alive: Alive<'_>) -> Result {
+        let completed = {
+            let mut inner = self.work.inner.lock();
             if inner.state == QpState::Reset {
                 return Err(EINVAL);
             }
-            if self.credits.recvs.load(Relaxed) >= self.caps.max_recv_wr {
-                return Err(ENOMEM);
+            inner.post(wr)?;
+            if inner.state == QpState::Error {
+                inner.receive(alive, Err(Status::Flushed)).map(|_| true)
+            } else {
+                let mut held = inner.held.pop();
+                while let Some(waiting) = held.take_if(|waiting| waiting.is_stale()) {
+                    wire::drop_for_lack_of_buffer(node, self.kind, waiting.ingress());
+                    held = inner.held.pop();
+                }
+                held.and_then(|waiting| {
+                    let arrival = waiting.arrival();
+                    let status = inner.receive(alive, Ok(&arrival))?;
+                    Some(arrival.solicited || status != Status::Success)
+                })
             }
-            self.credits.recvs.add(1u32, Relaxed);
-            if inner.state != QpState::Error {
-                return inner.recvs.push(wr).map_err(|_| {
-                    self.credits.recvs.fetch_sub(1u32, Relaxed);
-                    ENOMEM
-                });
-            }
+        };
+        if let Some(urgent) = completed {
+            self.announce(alive, Queue::Recv, urgent);
         }
-        self.complete_recv(&pass, wr_id, Err(Status::Flushed), false);
         Ok(())
     }
 
     /// Posts a send, and carries the packet to wherever it goes.
-    pub(crate) fn post_send(&self, node: &Node, wr: &SendWr<'_>) -> Result {
-        let pass = self.anchor.enter().ok_or(EINVAL)?;
+    pub(crate) fn post_send(&self, node: &Node, wr: &SendWr<'_>, alive: Alive<'_>) -> Result {
         let sges = u32::try_from(wr.sges()).map_err(|_| EINVAL)?;
         if !wr.is_send() || wr.is_inline() || sges > self.caps.max_send_sge {
             return Err(EINVAL);
         }
-        let (state, fails) = {
-            let mut inner = self.inner.lock();
-            match inner.state {
-                QpState::ReadyToSend | QpState::SendError | QpState::Error => {}
+        let (outcome, qkey) = {
+            let mut inner = self.work.inner.lock();
+            let ready = match inner.state {
+                QpState::ReadyToSend => true,
+                QpState::SendError | QpState::Error => false,
                 _ => return Err(EINVAL),
-            }
-            let full = self.credits.sends.load(Relaxed) >= self.caps.max_send_wr;
+            };
+            let full = inner.outstanding >= self.caps.max_send_wr;
             if full || take_one(&mut inner.faults.posts) {
                 return Err(ENOMEM);
             }
-            self.credits.sends.add(1u32, Relaxed);
-            let sends = inner.state == QpState::ReadyToSend;
-            (inner.state, sends && take_one(&mut inner.faults.sends))
-        };
-        let status = if state == QpState::ReadyToSend {
-            let sent = if fails {
+            inner.outstanding = inner.outstanding.saturating_add(1);
+            let outcome = if !ready {
+                Err(Status::Flushed)
+            } else if take_one(&mut inner.faults.sends) {
                 Err(Status::LocalQpOperation)
             } else {
-                self.send(node, wr)
+                Ok(())
             };
-            match sent {
-                Ok(()) => Status::Success,
-                Err(status) => {
-                    self.send_failed();
-                    status
-                }
-            }
-        } else {
-            Status::Flushed
+            (outcome, inner.qkey)
         };
-        self.complete_send(&pass, wr, status);
+        let status = match outcome.and_then(|()| self.send(node, wr, qkey)) {
+            Ok(()) => Status::Success,
+            Err(status) => status,
+        };
+        let signaled = self.signal_all || wr.is_signaled();
+        let failed = status != Status::Success;
+        let completed = {
+            let mut inner = self.work.inner.lock();
+            // What goes wrong here, and not on the way, stops sends until the owner mends it.
+            if failed && status != Status::Flushed && inner.state == QpState::ReadyToSend {
+                inner.state = QpState::SendError;
+            }
+            inner.complete_send(wr.wr_id(), signaled, status)
+        };
+        if completed {
+            self.announce(alive, Queue::Send, failed);
+        }
         Ok(())
     }
 
-    /// A send went wrong here, not on the way: sends are flushed until the owner mends it.
-    fn send_failed(&self) {
-        let mut inner = self.inner.lock();
-        if inner.state == QpState::ReadyToSend {
-            inner.state = QpState::SendError;
-        }
-    }
-
-    /// The key that goes into a packet: one with the highest bit set stands for the sender's own.
-    fn effective_qkey(&self, asked: u32) -> u32 {
-        /// `IB_QP_SET_QKEY`.
+    /// Reads a send request and puts the packet on its way. `own_qkey` is the queue pair's.
+    fn send(&self, node: &Node, wr: &SendWr<'_>, own_qkey: u32) -> Result<(), Status> {
+        /// `IB_QP_SET_QKEY`: a key with the highest bit set stands for the sender's own.
         const OWN: u32 = 1 << 31;
-        if asked & OWN == 0 {
-            asked
-        } else {
-            self.inner.lock().qkey
-        }
-    }
-
-    /// Reads a send request and puts the packet on its way.
-    fn send(&self, node: &Node, wr: &SendWr<'_>) -> Result<(), Status> {
         let ah = wr.ah().ok_or(Status::LocalQpOperation)?;
         let port = node.port(self.port).ok_or(Status::LocalQpOperation)?;
-        let config = port.config();
-        let mut data = [0; MAD_SIZE];
-        if wr.gather(LOCAL_DMA_LKEY, &mut data)? != MAD_SIZE {
-            return Err(Status::LocalLength);
-        }
-        let dest = match wr.remote_qpn() {
-            0 => QpKind::Smi,
-            1 => QpKind::Gsi,
-            // There is no other queue pair in the whole fabric: lost on the way.
-            _ => {
-                port.counters.xmit_discards.bump();
-                return Ok(());
-            }
+        let pkey = match self.kind {
+            QpKind::Smi => 0xffff,
+            QpKind::Gsi => port
+                .pkey(wr.pkey_index().into())
+                .ok_or(Status::LocalQpOperation)?,
         };
-        let packet = Packet {
-            slid: wire::source_lid(&config, &ah),
+        let asked = wr.remote_qkey();
+        let mut packet = Packet {
+            slid: wire::source_lid(port, &ah),
             dlid: ah.dlid,
             sl: ah.sl,
-            src_qp: self.kind.number(),
-            dest,
-            qkey: self.effective_qkey(wr.remote_qkey()),
-            pkey_index: wr.pkey_index(),
+            source: self.kind,
+            dest_qp: wr.remote_qpn(),
+            qkey: if asked & OWN == 0 { asked } else { own_qkey },
+            pkey,
             solicited: wr.is_solicited(),
             grh: ah.grh.map(|grh| node.build_grh(port, &grh)),
-            data,
+            data: [0; MAD_SIZE],
         };
+        if wr.gather(LOCAL_DMA_LKEY, &mut packet.data)? != MAD_SIZE {
+            return Err(Status::LocalLength);
+        }
         wire::send(node, port, wr.port(), &packet)
+    }
+}
+
+impl Drop for Qp {
+    fn drop(&mut self) {
+        // The completion queues know of the queues of this queue pair, not of itself.
+        self.send_cq.detach(&self.work);
+        self.recv_cq.detach(&self.work);
     }
 }

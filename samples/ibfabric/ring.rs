@@ -2,26 +2,32 @@
 
 //! A ring of fixed size, as hardware queues are.
 
-use kernel::prelude::*;
+use kernel::{
+    alloc::{
+        allocator::Vmalloc,
+        Allocator, //
+    },
+    prelude::*, //
+};
 
 /// A first-in, first-out queue that never grows.
 ///
-/// Kept in whole pages, for large queues in ordinary memory take up to twice their size. It must not
-/// be dropped in atomic context.
+/// Kept in whole pages unless told otherwise, for large queues in ordinary memory take up to twice
+/// their size. Such a one must not be dropped in atomic context.
 ///
 /// # Invariants
 ///
 /// The `len` slots from `head` on, wrapping around, are taken; the others are `None`.
-pub(crate) struct Ring<T> {
-    slots: VVec<Option<T>>,
+pub(crate) struct Ring<T, A: Allocator = Vmalloc> {
+    slots: Vec<Option<T>, A>,
     head: usize,
     len: usize,
 }
 
-impl<T> Ring<T> {
+impl<T, A: Allocator> Ring<T, A> {
     /// Allocates a ring for `capacity` elements.
     pub(crate) fn new(capacity: usize) -> Result<Self> {
-        let mut slots = VVec::with_capacity(capacity, GFP_KERNEL)?;
+        let mut slots = Vec::with_capacity(capacity, GFP_KERNEL)?;
         for _ in 0..capacity {
             slots.push(None, GFP_KERNEL)?;
         }
@@ -94,5 +100,14 @@ impl<T> Ring<T> {
             return None;
         }
         self.slots.get(self.index(offset))?.as_ref()
+    }
+
+    /// The same, to change it.
+    pub(crate) fn get_mut(&mut self, offset: usize) -> Option<&mut T> {
+        if offset >= self.len {
+            return None;
+        }
+        let at = self.index(offset);
+        self.slots.get_mut(at)?.as_mut()
     }
 }

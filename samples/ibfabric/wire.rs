@@ -6,8 +6,19 @@
 //! to whatever is at the other end. Any other LID is looked up by every switch on the way, which is
 //! done here as hardware does it, without the switch's software noticing. The way is walked in a loop
 //! with a bound, since forwarding tables can send a packet round in circles.
+//!
+//! What gets lost is counted where hardware would (section 16.1.3.5 of the specification): at the
+//! port that it cannot leave by, as a discard; at the port that it came in by, as a relay error if the
+//! switch knows no way, as an error otherwise.
 
+mod arrival;
+mod multicast;
+
+use self::arrival::deliver;
+pub(crate) use self::arrival::drop_for_lack_of_buffer;
 use crate::{
+    counters::Counters,
+    lft::Lft,
     node::Node,
     packet::{
         Packet,
@@ -15,43 +26,46 @@ use crate::{
     },
     port::{
         Port,
-        PortConfig,
         PortRef, //
     },
     provider::{
         AhAttr,
-        NodeType,
-        PortState,
-        QpKind,
         Status, //
     },
-    qp::Refusal,
 };
 
 /// How many switches may forward a packet by LID.
 const MAX_SWITCHES: usize = 64;
 
 /// The LID that a packet is sent from.
-pub(crate) fn source_lid(config: &PortConfig, ah: &AhAttr) -> u16 {
+pub(crate) fn source_lid(port: &Port, ah: &AhAttr) -> u16 {
     if ah.dlid == LID_PERMISSIVE {
         LID_PERMISSIVE
     } else {
-        config.lid | u16::from(ah.src_path_bits)
+        port.glance().source(ah.src_path_bits)
     }
 }
 
-impl Packet {
-    /// Whether it goes to the node at the other end of the link, whoever that is.
-    fn is_for_anyone(&self) -> bool {
-        self.dlid == LID_PERMISSIVE && self.dest == QpKind::Smi
+impl Counters {
+    /// Counts a packet that leaves.
+    fn count_xmit(&self, packet: &Packet) {
+        self.xmit.bump();
+        if packet.grh.is_some() {
+            self.xmit_grh.bump();
+        }
+        if packet.is_multicast() {
+            self.xmit_multicast.bump();
+        }
     }
 
-    /// Whether a link in that state takes it. Only SMPs use a link that is not active yet.
-    fn may_use(&self, state: PortState) -> bool {
-        match state {
-            PortState::Down => false,
-            PortState::Init | PortState::Armed => self.dest == QpKind::Smi,
-            PortState::Active => true,
+    /// Counts a packet that comes in.
+    fn count_rcv(&self, packet: &Packet) {
+        self.rcv.bump();
+        if packet.grh.is_some() {
+            self.rcv_grh.bump();
+        }
+        if packet.is_multicast() {
+            self.rcv_multicast.bump();
         }
     }
 }
@@ -59,38 +73,42 @@ impl Packet {
 /// Sends a packet that a queue pair of `port` posted; `egress` is the port that a switch's software
 /// asked for.
 pub(crate) fn send(node: &Node, port: &Port, egress: u32, packet: &Packet) -> Result<(), Status> {
-    let out = match &node.lft {
-        None if packet.dlid != LID_PERMISSIVE && port.config().owns(packet.dlid) => {
+    let Some(lft) = &node.lft else {
+        if packet.dlid != LID_PERMISSIVE && port.glance().owns(packet.dlid) {
             deliver(node, port, packet);
-            return Ok(());
+        } else {
+            travel(cross(node, port, packet, false), packet);
         }
-        None => port,
-        Some(_) if packet.is_for_anyone() => {
-            let egress = u8::try_from(egress).map_err(|_| Status::LocalQpOperation)?;
-            node.external_port(egress).ok_or(Status::LocalQpOperation)?
-        }
-        Some(lft) => match lft.get(packet.dlid) {
-            Some(0) => {
-                deliver(node, port, packet);
-                return Ok(());
-            }
-            Some(egress) if node.external_port(egress).is_some() => {
-                node.external_port(egress).unwrap_or(port)
-            }
-            _ => {
-                port.counters.xmit_discards.bump();
-                return Ok(());
-            }
-        },
+        return Ok(());
     };
-    travel(cross(node, out, packet, false), packet);
+    if packet.is_for_anyone() {
+        let egress = u8::try_from(egress).map_err(|_| Status::LocalQpOperation)?;
+        let out = node.external_port(egress).ok_or(Status::LocalQpOperation)?;
+        port.counters.count_xmit(packet);
+        travel(cross(node, out, packet, false), packet);
+        return Ok(());
+    }
+    port.counters.count_xmit(packet);
+    if packet.is_multicast() {
+        multicast::send(node, port, packet);
+        return Ok(());
+    }
+    match relay(node, lft, port, packet) {
+        Some(0) => deliver(node, port, packet),
+        Some(egress) => {
+            if let Some(out) = node.external_port(egress) {
+                travel(cross(node, out, packet, false), packet);
+            }
+        }
+        None => {}
+    }
     Ok(())
 }
 
 /// Lets a packet come in by a port as if from the link, even where there is none.
 pub(crate) fn inject(at: &PortRef, packet: &Packet) {
     if let Some(port) = at.port() {
-        port.counters.rcv.bump();
+        port.counters.count_rcv(packet);
     }
     if let Some(egress) = find_way(at, packet) {
         travel(cross(&at.node, egress, packet, true), packet);
@@ -106,14 +124,16 @@ fn travel(mut arrived: Option<PortRef>, packet: &Packet) {
         };
         arrived = cross(&here.node, egress, packet, true);
     }
+    // Its time is over in the switch that has it now.
     if let Some(port) = arrived.as_ref().and_then(PortRef::port) {
-        port.counters.rcv_errors.bump();
+        port.counters.count_rcv(packet);
+        port.counters.xmit_discards.bump();
     }
 }
 
 /// Puts a packet on the link of `port`. Returns where it comes out.
 fn cross(node: &Node, port: &Port, packet: &Packet, forwarded: bool) -> Option<PortRef> {
-    let peer = if packet.may_use(port.config().state) {
+    let peer = if packet.may_leave(port.glance().state) {
         port.peer()
     } else {
         None
@@ -122,7 +142,7 @@ fn cross(node: &Node, port: &Port, packet: &Packet, forwarded: bool) -> Option<P
         port.counters.xmit_discards.bump();
         return None;
     };
-    port.counters.xmit.bump();
+    port.counters.count_xmit(packet);
     if forwarded {
         port.counters.forwarded.bump();
     }
@@ -133,54 +153,53 @@ fn cross(node: &Node, port: &Port, packet: &Packet, forwarded: bool) -> Option<P
 /// Takes a packet off the link. Returns where it goes on, unless it was for here or is lost.
 fn arrive<'a>(at: &'a PortRef, packet: &Packet) -> Option<&'a Port> {
     let port = at.port()?;
-    port.counters.rcv.bump();
-    if !packet.may_use(port.config().state) {
+    port.counters.count_rcv(packet);
+    if !packet.may_enter(port.glance().state) {
         port.counters.rcv_errors.bump();
         return None;
     }
     find_way(at, packet)
 }
 
+/// Looks a LID up for a packet that came in by `ingress`; counts what cannot be forwarded.
+fn relay(node: &Node, lft: &Lft, ingress: &Port, packet: &Packet) -> Option<u8> {
+    let egress = lft
+        .get(packet.dlid)
+        // Not back to where it came from, and to no port that there is not.
+        .filter(|egress| *egress == 0 || *egress != ingress.number)
+        .filter(|egress| node.port(*egress).is_some());
+    if egress.is_none() {
+        ingress.counters.relay_errors.bump();
+    }
+    egress
+}
+
 /// Finds out where a packet goes on, or delivers it if it is for here.
 fn find_way<'a>(at: &'a PortRef, packet: &Packet) -> Option<&'a Port> {
     let port = at.port()?;
-    let egress = match &at.node.lft {
-        _ if packet.is_for_anyone() => Some(0),
-        None if packet.dlid == LID_PERMISSIVE => None,
-        None => port.config().owns(packet.dlid).then_some(0),
-        Some(lft) => lft.get(packet.dlid),
-    };
-    match egress {
-        Some(0) => {
-            deliver(&at.node, port, packet);
-            None
-        }
-        Some(egress) if at.node.external_port(egress).is_some() => at.node.external_port(egress),
-        _ => {
-            port.counters.rcv_errors.bump();
-            None
-        }
+    let node = &at.node;
+    if packet.is_for_anyone() {
+        deliver(node, port, packet);
+        return None;
     }
-}
-
-/// Hands a packet to the queue pair that it is for.
-fn deliver(node: &Node, ingress: &Port, packet: &Packet) {
-    let agent = match node.node_type {
-        NodeType::Ca => Some(ingress),
-        NodeType::Switch => node.port(0),
-    };
-    let outcome = match agent.and_then(|port| Some((port, port.visit(packet.dest)?))) {
-        Some((port, qp)) => {
-            let path_bits = port.config().path_bits(packet.dlid);
-            qp.receive(packet, ingress.number, path_bits)
+    let Some(lft) = &node.lft else {
+        let own = packet.dlid != LID_PERMISSIVE && port.glance().owns(packet.dlid);
+        if own || packet.is_multicast() {
+            deliver(node, port, packet);
+        } else {
+            port.counters.rcv_errors.bump();
         }
-        None => Err(Refusal::NotAccepted),
+        return None;
     };
-    match outcome {
-        Ok(()) => {}
-        Err(Refusal::NoBuffer) if packet.dest == QpKind::Smi => {
-            ingress.counters.vl15_dropped.bump();
+    if packet.is_multicast() {
+        multicast::spread(at, packet);
+        return None;
+    }
+    match relay(node, lft, port, packet)? {
+        0 => {
+            deliver(node, port, packet);
+            None
         }
-        Err(_) => ingress.counters.rcv_errors.bump(),
+        egress => node.external_port(egress),
     }
 }

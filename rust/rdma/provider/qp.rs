@@ -184,7 +184,9 @@ pub(super) unsafe extern "C" fn modify<P: Provider>(
             kind: inner.kind,
             mask,
         };
-        P::modify_qp(&inner.qp, &change)?;
+        // SAFETY: The core does not destroy a queue pair that it modifies.
+        let alive = unsafe { inner.anchor.assume_alive() };
+        P::modify_qp(&inner.qp, &change, alive)?;
         Ok(0)
     })
 }
@@ -227,11 +229,13 @@ pub(super) unsafe extern "C" fn post_send<P: Provider>(
     let inner = unsafe { inner::<P>(qp) };
     // SAFETY: As above.
     let device = unsafe { device_of::<P>(qp) };
+    // SAFETY: Consumers do not post to a queue pair that they destroy.
+    let alive = unsafe { inner.anchor.assume_alive() };
     let mut next = wr;
     while !next.is_null() {
         // SAFETY: Consumers owe valid requests, datagrams on these queue pairs.
         let request = unsafe { SendWr::from_raw(next) };
-        if let Err(error) = device.post_send(&inner.qp, &request) {
+        if let Err(error) = device.post_send(&inner.qp, &request, alive) {
             // SAFETY: `ib_post_send` always passes a place for it.
             unsafe { *bad = next };
             return error.to_errno();
@@ -254,11 +258,15 @@ pub(super) unsafe extern "C" fn post_recv<P: Provider>(
 ) -> c_int {
     // SAFETY: The core passes a live queue pair of ours.
     let inner = unsafe { inner::<P>(qp) };
+    // SAFETY: As above.
+    let device = unsafe { device_of::<P>(qp) };
+    // SAFETY: Consumers do not post to a queue pair that they destroy.
+    let alive = unsafe { inner.anchor.assume_alive() };
     let mut next = wr;
     while !next.is_null() {
         // SAFETY: Consumers owe valid requests.
-        let request = unsafe { RecvWr::from_raw(next) };
-        if let Err(error) = request.and_then(|wr| P::post_recv(&inner.qp, wr)) {
+        let request = unsafe { RecvWr::from_raw(next, P::LOCAL_DMA_LKEY) };
+        if let Err(error) = request.and_then(|wr| device.post_recv(&inner.qp, wr, alive)) {
             // SAFETY: `ib_post_recv` always passes a place for it.
             unsafe { *bad = next };
             return error.to_errno();

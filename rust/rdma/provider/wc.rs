@@ -91,6 +91,24 @@ pub(crate) struct Wc {
 }
 
 impl Wc {
+    /// The completion of a send.
+    pub(crate) fn sent(qp: QpId, wr_id: u64, status: Status) -> Self {
+        Self {
+            wr_id,
+            qp,
+            src_qp: 0,
+            byte_len: 0,
+            slid: 0,
+            pkey_index: 0,
+            port: 0,
+            sl: 0,
+            dlid_path_bits: 0,
+            grh: false,
+            status,
+            opcode: Opcode::Send,
+        }
+    }
+
     /// The C form.
     pub(super) fn to_c(self) -> bindings::ib_wc {
         let mut wc = bindings::ib_wc::default();

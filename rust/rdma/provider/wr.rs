@@ -130,26 +130,49 @@ fn from_dma(addr: u64) -> *mut u8 {
     ptr::with_exposed_provenance_mut(addr as usize)
 }
 
-/// A receive buffer that was posted and not completed yet.
+/// A receive buffer that was posted and not completed yet. There are many of them, so that it is kept
+/// small.
 ///
 /// # Invariants
 ///
 /// The buffer is valid while the queue pair that it was posted to lives and no completion for it has
 /// been polled. It must stay with that queue pair.
-pub(crate) struct RecvWr {
-    wr_id: u64,
+pub(crate) struct RecvBuffer {
     addr: NonZeroU64,
-    len: u32,
-    lkey: u32,
+    /// Its length, or as much of that as can be told here: more than any datagram needs.
+    len: u16,
+    /// Whether it came with the right key.
+    allowed: bool,
+}
+
+impl RecvBuffer {
+    /// The buffer, if the key fits.
+    pub(super) fn room(&self) -> Result<*mut [u8], Status> {
+        if !self.allowed {
+            return Err(Status::LocalProtection);
+        }
+        Ok(ptr::slice_from_raw_parts_mut(
+            from_dma(self.addr.get()),
+            self.len.into(),
+        ))
+    }
+}
+
+/// A receive request.
+pub(crate) struct RecvWr {
+    /// What the poster calls it.
+    pub(crate) wr_id: u64,
+    /// The buffer.
+    pub(crate) buffer: RecvBuffer,
 }
 
 impl RecvWr {
-    /// Reads a request.
+    /// Reads a request that has to carry a key.
     ///
     /// # Safety
     ///
-    /// `wr` must be valid, and its buffer be as the invariants have it.
-    pub(super) unsafe fn from_raw(wr: *const bindings::ib_recv_wr) -> Result<Self> {
+    /// `wr` must be valid, and its buffer be as the invariants of [`RecvBuffer`] have it.
+    pub(super) unsafe fn from_raw(wr: *const bindings::ib_recv_wr, lkey: u32) -> Result<Self> {
         // SAFETY: By the requirements.
         let wr = unsafe { &*wr };
         if wr.num_sge != 1 {
@@ -157,29 +180,14 @@ impl RecvWr {
         }
         // SAFETY: There is one entry.
         let sge = unsafe { &*wr.sg_list };
-        // INVARIANT: By the requirements.
         Ok(Self {
             wr_id: wr.__bindgen_anon_1.bindgen_union_field,
-            addr: NonZeroU64::new(sge.addr).ok_or(EINVAL)?,
-            len: sge.length,
-            lkey: sge.lkey,
+            // INVARIANT: By the requirements.
+            buffer: RecvBuffer {
+                addr: NonZeroU64::new(sge.addr).ok_or(EINVAL)?,
+                len: u16::try_from(sge.length).unwrap_or(u16::MAX),
+                allowed: sge.lkey == lkey,
+            },
         })
-    }
-
-    /// What the poster calls it.
-    pub(crate) fn wr_id(&self) -> u64 {
-        self.wr_id
-    }
-
-    /// The buffer, if the key fits.
-    pub(super) fn room(&self, lkey: u32) -> Result<*mut [u8], Status> {
-        if self.lkey != lkey {
-            return Err(Status::LocalProtection);
-        }
-        let len = usize::try_from(self.len).map_err(|_| Status::LocalLength)?;
-        Ok(ptr::slice_from_raw_parts_mut(
-            from_dma(self.addr.get()),
-            len,
-        ))
     }
 }

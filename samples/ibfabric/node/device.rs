@@ -11,8 +11,10 @@ use super::{
 };
 use crate::{
     cq::Cq,
+    pma,
     port,
     provider::{
+        Alive,
         Anchor,
         DeviceAttr,
         MadOrigin,
@@ -157,8 +159,8 @@ impl Provider for Node {
         Ok(qp)
     }
 
-    fn modify_qp(qp: &Arc<Qp>, change: &QpModify) -> Result {
-        qp.modify(change)
+    fn modify_qp(qp: &Arc<Qp>, change: &QpModify, alive: Alive<'_>) -> Result {
+        qp.modify(change, alive)
     }
 
     fn qp_state(qp: &Arc<Qp>) -> QpState {
@@ -172,15 +174,15 @@ impl Provider for Node {
     }
 
     fn destroy_qp(&self, qp: Arc<Qp>) {
-        qp.forget();
+        drop(qp);
     }
 
-    fn post_send(&self, qp: &Arc<Qp>, wr: &SendWr<'_>) -> Result {
-        qp.post_send(self, wr)
+    fn post_send(&self, qp: &Arc<Qp>, wr: &SendWr<'_>, alive: Alive<'_>) -> Result {
+        qp.post_send(self, wr, alive)
     }
 
-    fn post_recv(qp: &Arc<Qp>, wr: RecvWr) -> Result {
-        qp.post_recv(wr)
+    fn post_recv(&self, qp: &Arc<Qp>, wr: RecvWr, alive: Alive<'_>) -> Result {
+        qp.post_recv(self, wr, alive)
     }
 
     fn process_mad(
@@ -190,6 +192,9 @@ impl Provider for Node {
         request: &[u8; MAD_SIZE],
         reply: &mut [u8; MAD_SIZE],
     ) -> MadResult {
+        if pma::is_for(request) {
+            return pma::process(&this, request, reply);
+        }
         let ingress = match (this.node_type, origin) {
             (NodeType::Switch, Some(origin)) => origin.port,
             _ => port,
