@@ -3,11 +3,18 @@
 //! What a port counts.
 //!
 //! Counts inside only grow, with one relaxed addition each. What management sees can be set, so that
-//! it is kept as a count and what has to be taken off: nothing that is counted meanwhile gets lost.
+//! it is kept as a count and what has to be taken off: nothing that is counted meanwhile gets lost. Most
+//! ports are never written to, so that there is memory for that only after the first time.
 
-use kernel::sync::atomic::{
-    Atomic,
-    Relaxed, //
+use kernel::{
+    prelude::*,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        SetOnce, //
+    },
 };
 
 /// A number that only grows.
@@ -57,6 +64,8 @@ pub(crate) enum Field {
     BufferOverrun,
     /// SMPs that found no buffer.
     Vl15Dropped,
+    /// GMPs that found no buffer.
+    Qp1Dropped,
     /// Ticks during which something had to wait.
     XmitWait,
     /// Data sent, in words of four bytes.
@@ -112,8 +121,8 @@ pub(crate) struct Counters {
     pub(crate) relay_errors: Counter,
     /// SMPs that found no receive buffer.
     pub(crate) vl15_dropped: Counter,
-    /// GMPs that found no receive buffer, which hardware tells nobody.
-    pub(crate) no_buffer: Counter,
+    /// GMPs that found no receive buffer.
+    pub(crate) qp1_dropped: Counter,
     /// Packets that had to wait for a receive buffer.
     pub(crate) held: Counter,
     /// Packets with a P_Key that is not in the table.
@@ -121,7 +130,7 @@ pub(crate) struct Counters {
     /// Packets with a Q_Key that is not the queue pair's.
     pub(crate) bad_qkeys: Counter,
     /// What to take off each field.
-    bases: [Atomic<u64>; FIELDS],
+    bases: SetOnce<KBox<[Atomic<u64>; FIELDS]>>,
 }
 
 impl Counters {
@@ -140,11 +149,11 @@ impl Counters {
             rcv_errors: Counter::new(),
             relay_errors: Counter::new(),
             vl15_dropped: Counter::new(),
-            no_buffer: Counter::new(),
+            qp1_dropped: Counter::new(),
             held: Counter::new(),
             bad_pkeys: Counter::new(),
             bad_qkeys: Counter::new(),
-            bases: [const { Atomic::new(0) }; FIELDS],
+            bases: SetOnce::new(),
         }
     }
 
@@ -170,6 +179,7 @@ impl Counters {
             Field::RcvSwitchRelay => self.relay_errors.get(),
             Field::XmitDiscards => self.xmit_discards.get(),
             Field::Vl15Dropped => self.vl15_dropped.get(),
+            Field::Qp1Dropped => self.qp1_dropped.get(),
             Field::XmitData => data(&self.xmit, &self.xmit_grh),
             Field::RcvData => data(&self.rcv, &self.rcv_grh),
             Field::XmitPackets => self.xmit.get(),
@@ -184,7 +194,7 @@ impl Counters {
     /// What is taken off a field.
     fn base(&self, field: Field) -> Option<&Atomic<u64>> {
         // CAST: The number of a field, below `FIELDS`.
-        self.bases.get(field as usize)
+        self.bases.as_ref()?.get(field as usize)
     }
 
     /// A field, as management sees it.
@@ -193,10 +203,15 @@ impl Counters {
         self.total(field).wrapping_sub(base)
     }
 
-    /// Lets a field go on from another value.
-    pub(crate) fn write(&self, field: Field, value: u64) {
-        if let Some(base) = self.base(field) {
-            base.store(self.total(field).wrapping_sub(value), Relaxed);
+    /// Lets a field go on from another value. May sleep.
+    pub(crate) fn write(&self, field: Field, value: u64) -> Result {
+        if self.bases.as_ref().is_none() {
+            let bases = KBox::new([const { Atomic::new(0) }; FIELDS], GFP_KERNEL)?;
+            // If somebody else was faster, it is the same.
+            let _ = self.bases.populate(bases);
         }
+        let base = self.base(field).ok_or(EBUSY)?;
+        base.store(self.total(field).wrapping_sub(value), Relaxed);
+        Ok(())
     }
 }

@@ -120,7 +120,7 @@ fn counters(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             writeln!(
                 f,
                 "{}:{} xmit={} forwarded={} rcv={} xmit_discards={} rcv_errors={} vl15_dropped={} \
-                 relay_errors={} bad_pkeys={} bad_qkeys={} no_buffer={} held={}",
+                 relay_errors={} bad_pkeys={} bad_qkeys={} qp1_dropped={} held={} link_downed={}",
                 node.name(),
                 port.number,
                 counters.xmit.get(),
@@ -132,8 +132,9 @@ fn counters(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 counters.relay_errors.get(),
                 counters.bad_pkeys.get(),
                 counters.bad_qkeys.get(),
-                counters.no_buffer.get(),
+                counters.qp1_dropped.get(),
                 counters.held.get(),
+                counters.link_downed.get(),
             )?;
         }
         Ok(())

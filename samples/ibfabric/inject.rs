@@ -2,8 +2,10 @@
 
 //! Lets a test put any datagram before a port, as if it had come over the link.
 //!
-//! The text is `DEVICE PORT HEX [slid=LID] [dlid=LID]` with 512 hexadecimal digits; LIDs are
-//! permissive unless told. One line at a write.
+//! The text is `DEVICE PORT HEX` with 512 hexadecimal digits, and then any of `slid=`, `dlid=`, `qp=`,
+//! `pkey=` and `qkey=` with a number. Unless told, LIDs are permissive, the queue pair is QP0 and the
+//! P_Key is the default one. `qp` is the destination's, and the source is QP1 unless that is QP0. One
+//! line at a write.
 
 use crate::{
     fabric::Fabric,
@@ -57,13 +59,19 @@ pub(crate) fn write(fabric: &Fabric, reader: &mut UserSliceReader) -> Result {
         data: datagram(words.next().ok_or(EINVAL)?)?,
     };
     for word in words {
-        if let Some(lid) = word.strip_prefix(b"slid=") {
-            packet.slid = self::number(lid)?;
-        } else if let Some(lid) = word.strip_prefix(b"dlid=") {
-            packet.dlid = self::number(lid)?;
-        } else {
-            return Err(EINVAL);
+        let at = word.iter().position(|byte| *byte == b'=').ok_or(EINVAL)?;
+        let (key, value) = word.split_at_checked(at.saturating_add(1)).ok_or(EINVAL)?;
+        match key {
+            b"slid=" => packet.slid = self::number(value)?,
+            b"dlid=" => packet.dlid = self::number(value)?,
+            b"pkey=" => packet.pkey = self::number(value)?,
+            b"qkey=" => packet.qkey = u32::from_str(BStr::from_bytes(value))?,
+            b"qp=" => packet.dest_qp = u32::from_str(BStr::from_bytes(value))?,
+            _ => return Err(EINVAL),
         }
+    }
+    if !packet.is_smp() {
+        packet.source = QpKind::Gsi;
     }
     let at = PortRef {
         node: node.clone(),

@@ -8,10 +8,14 @@
 
 use crate::packet::LID_PERMISSIVE;
 use kernel::{
+    alloc::flags::GFP_ATOMIC,
     prelude::*,
-    sync::atomic::{
-        Atomic,
-        Relaxed, //
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        SetOnce, //
     },
 };
 
@@ -23,6 +27,9 @@ pub(crate) const CAPACITY: u16 = 0x400;
 
 /// Entries of a block.
 pub(crate) const BLOCK: usize = 32;
+
+/// Number of blocks.
+const BLOCKS: usize = CAPACITY as usize / BLOCK;
 
 /// Ports of a position.
 const POSITION: usize = 16;
@@ -66,28 +73,23 @@ impl PortSet {
     }
 }
 
-/// The table. Kept in plain memory, as the linear one.
+/// The table. As that of the linear one, memory comes with the first entry of a block, and stays.
 pub(crate) struct Mft {
     /// The highest LID that is routed (MulticastFDBTop); 0 for as many as there are.
     top: Atomic<u32>,
     /// Words of every entry.
     words: usize,
-    table: KVec<Atomic<u64>>,
+    blocks: [SetOnce<KVec<Atomic<u64>>>; BLOCKS],
 }
 
 impl Mft {
     /// A table for ports 0 to `ports` that leads nowhere.
     pub(crate) fn new(ports: u8) -> Result<Self> {
         let words = usize::from(ports).saturating_add(1).div_ceil(WORD);
-        let len = usize::from(CAPACITY).checked_mul(words).ok_or(EOVERFLOW)?;
-        let mut table = KVec::with_capacity(len, GFP_KERNEL)?;
-        for _ in 0..len {
-            table.push(Atomic::new(0), GFP_KERNEL)?;
-        }
         Ok(Self {
             top: Atomic::new(0),
             words,
-            table,
+            blocks: [const { SetOnce::new() }; BLOCKS],
         })
     }
 
@@ -108,10 +110,28 @@ impl Mft {
         self.top.store(top.into(), Relaxed);
     }
 
-    /// The words of a LID, by its place in the table.
+    /// The words of a LID, by its place in the table, if there is memory for them.
     fn entry(&self, index: usize) -> Option<&[Atomic<u64>]> {
-        let first = index.checked_mul(self.words)?;
-        self.table.get(first..first.checked_add(self.words)?)
+        let block = self.blocks.get(index / BLOCK)?.as_ref()?;
+        let first = (index % BLOCK).checked_mul(self.words)?;
+        block.get(first..first.checked_add(self.words)?)
+    }
+
+    /// Allocates a block, if it has to be. Works in atomic context, for a subnet management agent may
+    /// hold a lock.
+    fn reserve(&self, block: u16) -> Result {
+        let place = self.blocks.get(usize::from(block)).ok_or(EINVAL)?;
+        if place.as_ref().is_some() {
+            return Ok(());
+        }
+        let len = BLOCK.checked_mul(self.words).ok_or(EOVERFLOW)?;
+        let mut table = KVec::with_capacity(len, GFP_ATOMIC)?;
+        for _ in 0..len {
+            table.push(Atomic::new(0), GFP_ATOMIC)?;
+        }
+        // If somebody else was faster, it is as empty as this one.
+        let _ = place.populate(table);
+        Ok(())
     }
 
     /// The ports that a packet to a multicast LID leaves by. Bit 0 is the switch itself. Empty for
@@ -137,7 +157,7 @@ impl Mft {
         (first / WORD < self.words).then_some((first / WORD, first % WORD))
     }
 
-    /// The entries of a block.
+    /// The entries of a block, none if there is no memory for it yet.
     fn block(&self, block: u16) -> Option<impl Iterator<Item = &[Atomic<u64>]>> {
         let first = usize::from(block).checked_mul(BLOCK)?;
         let end = first.checked_add(BLOCK)?;
@@ -159,6 +179,9 @@ impl Mft {
     /// Writes 16 ports of 32 LIDs. Only one may write at a time.
     pub(crate) fn write_block(&self, block: u16, position: u8, value: &[u8; 64]) -> Result {
         let (word, shift) = self.place(position).ok_or(EINVAL)?;
+        if value.iter().any(|byte| *byte != 0) {
+            self.reserve(block)?;
+        }
         let entries = self.block(block).ok_or(EINVAL)?;
         for (from, entry) in value.chunks_exact(2).zip(entries) {
             let &[high, low] = from else {

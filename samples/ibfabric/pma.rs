@@ -129,10 +129,12 @@ fn class_port_info() -> Value {
     const ALL_PORT_SELECT: u16 = 1 << 8;
     /// IsExtendedWidthSupported: there is PortCountersExtended, all of it.
     const EXTENDED_WIDTH: u16 = 1 << 9;
+    /// IsQP1DroppedSupported.
+    const QP1_DROPPED: u16 = 1 << 15;
     let mut info = ClassPortInfo::zeroed();
     info.set_base_version(1);
     info.set_class_version(1);
-    info.set_capability_mask(ALL_PORT_SELECT | EXTENDED_WIDTH);
+    info.set_capability_mask(ALL_PORT_SELECT | EXTENDED_WIDTH | QP1_DROPPED);
     // 4.096 µs × 2^18, about a second.
     info.set_response_time(18);
     info.0

@@ -44,6 +44,8 @@ pub(super) enum Fault {
     Attribute = 0x000c,
     /// An attribute with an invalid value.
     Value = 0x001c,
+    /// Not now.
+    Busy = 0x0001,
 }
 
 wire_view! {
@@ -111,6 +113,8 @@ wire_view! {
         local_integrity, set_local_integrity: bits(19, 4, 4);
         /// ExcessiveBufferOverrunErrors.
         buffer_overrun, set_buffer_overrun: bits(19, 0, 4);
+        /// QP1Dropped.
+        qp1_dropped, set_qp1_dropped: u16(20);
         /// VL15Dropped.
         vl15_dropped, set_vl15_dropped: u16(22);
         /// PortXmitData.

@@ -45,12 +45,19 @@ fn sum4(ports: &Selection<'_>, field: Field) -> u8 {
 }
 
 /// Writes a field where a bit of the selection of counters says so.
-fn write(ports: &Selection<'_>, selected: u32, bit: u32, field: Field, value: u64) {
+fn write(
+    ports: &Selection<'_>,
+    selected: u32,
+    bit: u32,
+    field: Field,
+    value: u64,
+) -> Result<(), Fault> {
     if selected & 1 << bit != 0 {
         for port in ports.ports() {
-            port.counters.write(field, value);
+            port.counters.write(field, value).map_err(|_| Fault::Busy)?;
         }
     }
+    Ok(())
 }
 
 /// Reads PortCounters.
@@ -73,6 +80,7 @@ pub(super) fn get(ports: &Selection<'_>) -> Result<Value, Fault> {
     out.set_rcv_data(sum32(ports, Field::RcvData));
     out.set_xmit_packets(sum32(ports, Field::XmitPackets));
     out.set_rcv_packets(sum32(ports, Field::RcvPackets));
+    out.set_qp1_dropped(sum16(ports, Field::Qp1Dropped));
     out.set_xmit_wait(sum32(ports, Field::XmitWait));
     Ok(out.0)
 }
@@ -82,27 +90,28 @@ pub(super) fn set(ports: &Selection<'_>, value: &Value) -> Result<Value, Fault> 
     let asked = PortCounters(*value);
     let selected = u32::from(asked.counter_select2()) << 16 | u32::from(asked.counter_select());
     let set = |bit, field, value| write(ports, selected, bit, field, value);
-    set(0, Field::SymbolErrors, asked.symbol_errors().into());
-    set(1, Field::LinkRecoveries, asked.link_recoveries().into());
-    set(2, Field::LinkDowned, asked.link_downed().into());
-    set(3, Field::RcvErrors, asked.rcv_errors().into());
+    set(0, Field::SymbolErrors, asked.symbol_errors().into())?;
+    set(1, Field::LinkRecoveries, asked.link_recoveries().into())?;
+    set(2, Field::LinkDowned, asked.link_downed().into())?;
+    set(3, Field::RcvErrors, asked.rcv_errors().into())?;
     set(
         4,
         Field::RcvRemotePhysical,
         asked.rcv_remote_physical().into(),
-    );
-    set(5, Field::RcvSwitchRelay, asked.rcv_switch_relay().into());
-    set(6, Field::XmitDiscards, asked.xmit_discards().into());
-    set(7, Field::XmitConstraint, asked.xmit_constraint().into());
-    set(8, Field::RcvConstraint, asked.rcv_constraint().into());
-    set(9, Field::LocalIntegrity, asked.local_integrity().into());
-    set(10, Field::BufferOverrun, asked.buffer_overrun().into());
-    set(11, Field::Vl15Dropped, asked.vl15_dropped().into());
-    set(12, Field::XmitData, asked.xmit_data().into());
-    set(13, Field::RcvData, asked.rcv_data().into());
-    set(14, Field::XmitPackets, asked.xmit_packets().into());
-    set(15, Field::RcvPackets, asked.rcv_packets().into());
-    set(16, Field::XmitWait, asked.xmit_wait().into());
+    )?;
+    set(5, Field::RcvSwitchRelay, asked.rcv_switch_relay().into())?;
+    set(6, Field::XmitDiscards, asked.xmit_discards().into())?;
+    set(7, Field::XmitConstraint, asked.xmit_constraint().into())?;
+    set(8, Field::RcvConstraint, asked.rcv_constraint().into())?;
+    set(9, Field::LocalIntegrity, asked.local_integrity().into())?;
+    set(10, Field::BufferOverrun, asked.buffer_overrun().into())?;
+    set(11, Field::Vl15Dropped, asked.vl15_dropped().into())?;
+    set(12, Field::XmitData, asked.xmit_data().into())?;
+    set(13, Field::RcvData, asked.rcv_data().into())?;
+    set(14, Field::XmitPackets, asked.xmit_packets().into())?;
+    set(15, Field::RcvPackets, asked.rcv_packets().into())?;
+    set(17, Field::Qp1Dropped, asked.qp1_dropped().into())?;
+    set(16, Field::XmitWait, asked.xmit_wait().into())?;
     get(ports)
 }
 
@@ -126,13 +135,13 @@ pub(super) fn set_extended(ports: &Selection<'_>, value: &Value) -> Result<Value
     let asked = PortCountersExtended(*value);
     let selected = u32::from(asked.counter_select());
     let set = |bit, field, value| write(ports, selected, bit, field, value);
-    set(0, Field::XmitData, asked.xmit_data());
-    set(1, Field::RcvData, asked.rcv_data());
-    set(2, Field::XmitPackets, asked.xmit_packets());
-    set(3, Field::RcvPackets, asked.rcv_packets());
-    set(4, Field::UnicastXmit, asked.unicast_xmit());
-    set(5, Field::UnicastRcv, asked.unicast_rcv());
-    set(6, Field::MulticastXmit, asked.multicast_xmit());
-    set(7, Field::MulticastRcv, asked.multicast_rcv());
+    set(0, Field::XmitData, asked.xmit_data())?;
+    set(1, Field::RcvData, asked.rcv_data())?;
+    set(2, Field::XmitPackets, asked.xmit_packets())?;
+    set(3, Field::RcvPackets, asked.rcv_packets())?;
+    set(4, Field::UnicastXmit, asked.unicast_xmit())?;
+    set(5, Field::UnicastRcv, asked.unicast_rcv())?;
+    set(6, Field::MulticastXmit, asked.multicast_xmit())?;
+    set(7, Field::MulticastRcv, asked.multicast_rcv())?;
     get_extended(ports)
 }

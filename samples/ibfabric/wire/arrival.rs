@@ -63,6 +63,6 @@ pub(crate) fn drop_for_lack_of_buffer(node: &Node, kind: QpKind, ingress: u8) {
     };
     match kind {
         QpKind::Smi => port.counters.vl15_dropped.bump(),
-        QpKind::Gsi => port.counters.no_buffer.bump(),
+        QpKind::Gsi => port.counters.qp1_dropped.bump(),
     }
 }
