@@ -358,6 +358,9 @@ impl Queue {
         }
     }
 
+    /// How long to wait in silence.
+    const PATIENCE_MS: u64 = 10_000;
+
     /// Waits until no slot is in use and [`done`] runs no more.
     fn quiesce(&self) {
         let mapped = self
@@ -365,7 +368,15 @@ impl Queue {
             .iter()
             .filter(|slot| slot.dma.is_some())
             .count() as u32;
-        while self.free.load(ordering::Acquire).count_ones() < mapped {
+        // As with ib_mad, there is no way on without the device, which may still read what it sends.
+        for turn in 1u64.. {
+            let busy = mapped.saturating_sub(self.free.load(ordering::Acquire).count_ones());
+            if busy == 0 {
+                break;
+            }
+            if turn % Self::PATIENCE_MS == 0 {
+                pr_warn!("still waiting for a device to complete {busy} sends on QP0\n");
+            }
             fsleep(Delta::from_millis(1));
         }
         // The bit is set before `done()` returns.

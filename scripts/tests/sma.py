@@ -4,15 +4,15 @@
 Places of fields are those of the specification, by bits from the start of an attribute; nothing here
 comes from the sources of the fabric.
 
-In a guest this file is a program: it reads `DEVICE PORT LID HEX` lines and writes one line each, the
-answer in hexadecimal, or `-` when none came.
+In a guest this file is a program: it reads `MS DEVICE PORT LID HEX` lines from one pipe and writes a line
+each into another, the answer in hexadecimal, or `-` when none came in so many milliseconds. It stays, for
+starting it takes longer than many an SMP.
 """
 
 import importlib.machinery
 import importlib.util
 import itertools
 import struct
-import sys
 import types
 from pathlib import Path
 
@@ -114,10 +114,19 @@ class Answer:
         return getattr(unpack(self.attribute, self.data), name)
 
 
+STOP = "[ ! -e /tmp/sma.pid ] || { kill $(cat /tmp/sma.pid); rm -f /tmp/sma.*; }\n"
+START = (
+    "mkfifo /tmp/sma.in /tmp/sma.out\n"
+    "setsid python3 -B /src/scripts/tests/sma.py </dev/null >/tmp/sma.log 2>&1 & echo $! >/tmp/sma.pid\n")
+
+
 def exchange(guest, rows, timeout=300):
     """Sends (device, port, lid, smp) rows one after another, and returns the answers; None for none."""
-    lines = "\n".join(f"{device} {port} {lid} {smp.hex()}" for device, port, lid, smp in rows)
-    out = guest.check(f"python3 -B /src/scripts/tests/sma.py {timeout} <<'END'\n{lines}\nEND")
+    lines = "\n".join(f"{timeout} {device} {port} {lid} {smp.hex()}" for device, port, lid, smp in rows)
+    out = guest.check(
+        f"[ -e /tmp/sma.pid ] || {{\n{START}}}\n"
+        f"cat >/tmp/sma.in <<'END'\n{lines}\nEND\n"
+        f"timeout 100 head -n {len(rows)} /tmp/sma.out || cat /tmp/sma.log")
     answers = out.split()
     assert len(answers) == len(rows), out
     return [None if word == "-" else Answer(bytes.fromhex(word)) for word in answers]
@@ -128,19 +137,21 @@ def main():
     loader = importlib.machinery.SourceFileLoader("dr_smp", str(Path(__file__).parents[1] / "dr-smp"))
     dr_smp = importlib.util.module_from_spec(importlib.util.spec_from_loader("dr_smp", loader))
     loader.exec_module(dr_smp)
+    # Opened for both, so that neither ever ends.
+    answers = open("/tmp/sma.out", "r+b", buffering=0)  # pylint: disable=consider-using-with
     files = {}
-    for line in sys.stdin:
-        device, port, lid, smp = line.split()
+    for line in open("/tmp/sma.in", "r+b", buffering=0):  # pylint: disable=consider-using-with
+        timeout, device, port, lid, smp = line.decode().split()
         if (device, port) not in files:
             file = dr_smp.os.open(dr_smp.find_port(device, int(port)), dr_smp.os.O_RDWR)
             files[device, port] = file, dr_smp.register(file)
         file, agent = files[device, port]
-        options = types.SimpleNamespace(timeout=int(sys.argv[1]), retries=0, lid=int(lid))
+        options = types.SimpleNamespace(timeout=int(timeout), retries=0, lid=int(lid))
         # Late answers are not for this request.
         while dr_smp.select.select([file], [], [], 0)[0]:
             dr_smp.os.read(file, dr_smp.HEADER.size + 256)
         answer = dr_smp.receive(file, options) if dr_smp.post(file, agent, bytes.fromhex(smp), options) else None
-        print(answer.hex() if answer else "-", flush=True)
+        answers.write((answer.hex() if answer else "-").encode() + b"\n")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import pytest
 from sma import (
     ACTIVE, ARMED, BAD_ATTRIBUTE, BAD_METHOD, BAD_VALUE, BAD_VERSION, DISABLED, DOWN, GET, GUID_INFO, INIT, LED_INFO,
     LFT, LINK_UP, MFT, NODE_DESC, NODE_INFO, NOTICE, OK, PERMISSIVE, PKEY_TABLE, POLLING, PORT_INFO, REPRESS, RESPONSE,
-    RFT, SET, SLVL, SM_INFO, SWITCH_INFO, TRAP, VENDOR, VENDOR_DIAG, VLARB, Answer, exchange, make, pack, unpack)
+    RFT, SET, SLVL, SM_INFO, STOP, SWITCH_INFO, TRAP, VENDOR, VENDOR_DIAG, VLARB, Answer, exchange, make, pack, unpack)
 
 DEBUG = "/sys/kernel/debug/ibfabric"
 KEY = 0x1122334455667788
@@ -24,7 +24,7 @@ HERE, SWITCH, THERE = (), (1,), (1, 2)
 def load(guest, words=""):
     """Puts a fabric up under the module."""
     guest.check(
-        "modprobe ib_umad\n"
+        f"modprobe ib_umad\n{STOP}"
         "pkill -x opensm; while pgrep -x opensm >/dev/null; do sleep 0.1; done\n"
         "[ ! -d /sys/module/ibfabric ] || rmmod ibfabric\n"
         f"insmod $MODULES/ibfabric.ko {words}\n"
@@ -590,7 +590,7 @@ def test_no_trap_without_a_subnet_manager(pair):
 def test_removal_ends_traps(pair):
     protect(pair, 2)
     assert one(pair, NODE_INFO, path=THERE) is None
-    pair.check("rmmod ibfabric; sleep 1")
+    pair.check(f"{STOP}rmmod ibfabric; sleep 1")
 
 
 def test_hostile_sets(pair):
