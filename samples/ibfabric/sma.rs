@@ -61,10 +61,8 @@ pub(crate) fn process(
         // For a subnet manager or for whoever asked.
         smp::METHOD_TRAP => return MadResult::Pass,
         _ if method & smp::METHOD_RESPONSE != 0 => return MadResult::Pass,
-        // A subnet manager's own business. Others have to see it whatever key they have, or none of
-        // them could become master: it is protected by a key of its own.
         smp::METHOD_GET | smp::METHOD_SET if request.attribute() == smp::SM_INFO => {
-            return MadResult::Pass;
+            return for_manager(&node, ingress);
         }
         smp::METHOD_GET => Some(Access::Get),
         smp::METHOD_SET | smp::METHOD_TRAP_REPRESS => Some(Access::Change),
@@ -93,6 +91,18 @@ pub(crate) fn process(
     };
     *reply = answer(request, value).0;
     MadResult::Reply
+}
+
+/// What becomes of SMInfo, a subnet manager's own business. Others have to see it whatever key they
+/// have, or none of them could become master: it is protected by a key of its own. Where there is no
+/// subnet manager nobody answers, for the MAD layer would in the place of one.
+fn for_manager(node: &Node, ingress: u8) -> MadResult {
+    /// The capability of being a subnet manager.
+    const IS_SM: u32 = 1 << 1;
+    match node.port(agent_port(node, ingress)) {
+        Some(port) if port.config().cap_mask & IS_SM != 0 => MadResult::Pass,
+        _ => MadResult::Consumed,
+    }
 }
 
 /// The number of the port whose agent answers: port 0 on a switch.

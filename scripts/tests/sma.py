@@ -66,6 +66,7 @@ FIELDS = {
     },
 }
 
+DEBUG = "/sys/kernel/debug/ibfabric"
 TIDS = itertools.count(0x51A00001)
 
 
@@ -122,14 +123,77 @@ START = (
 
 def exchange(guest, rows, timeout=300):
     """Sends (device, port, lid, smp) rows one after another, and returns the answers; None for none."""
+    # As many at a time as a pipe holds.
+    return [answer for at in range(0, len(rows), 64) for answer in exchange_few(guest, rows[at:at + 64], timeout)]
+
+
+def exchange_few(guest, rows, timeout):
+    """Does so with some."""
     lines = "\n".join(f"{timeout} {device} {port} {lid} {smp.hex()}" for device, port, lid, smp in rows)
     out = guest.check(
         f"[ -e /tmp/sma.pid ] || {{\n{START}}}\n"
         f"cat >/tmp/sma.in <<'END'\n{lines}\nEND\n"
-        f"timeout 100 head -n {len(rows)} /tmp/sma.out || cat /tmp/sma.log")
+        f"timeout 100 head -n {len(rows)} /tmp/sma.out || cat /tmp/sma.log", timeout=120)
     answers = out.split()
     assert len(answers) == len(rows), out
     return [None if word == "-" else Answer(bytes.fromhex(word)) for word in answers]
+
+
+def load(guest, words=""):
+    """Puts a fabric up under the module."""
+    guest.check(
+        f"modprobe ib_umad\n{STOP}"
+        "pkill -x opensm; while pgrep -x opensm >/dev/null; do sleep 0.1; done\n"
+        "[ ! -d /sys/module/ibfabric ] || rmmod ibfabric\n"
+        f"insmod $MODULES/ibfabric.ko {words}\n"
+        "[ -d /sys/module/ib_smi ] || /src/scripts/load")
+
+
+def ask(guest, *smps, device="hca0", port=1):
+    """Sends requests from one port."""
+    return exchange(guest, [(device, port, PERMISSIVE, smp) for smp in smps])
+
+
+def one(guest, *args, device="hca0", port=1, **more):
+    """Sends one request."""
+    answer, = ask(guest, make(*args, **more), device=device, port=port)
+    return answer
+
+
+def change(guest, attribute, modifier=0, path=(), mkey=0, device="hca0", **fields):
+    """Reads an attribute, and writes it with some fields changed. States are commands, so that they are
+    left out unless asked for. Returns the answer to the Set."""
+    port = 0 if device.startswith("sw") or device == "esw" else 1
+    now = one(guest, attribute, modifier, path=path, mkey=mkey, device=device, port=port)
+    if attribute == PORT_INFO:
+        fields = {"state": 0, "phys_state": 0, "reregister": 0, **fields}
+    if attribute == SWITCH_INFO:
+        fields = {"change": 0, **fields}
+    data = pack(attribute, now.data, **fields)
+    return one(guest, attribute, modifier, data, method=SET, path=path, mkey=mkey, device=device, port=port)
+
+
+def lid(guest, device):
+    """The LID of a device's first port."""
+    return int(guest.check(f"cat /sys/class/infiniband/{device}/ports/[01]/lid").split()[0], 16)
+
+
+def guid(guest, device):
+    """The node GUID of a device."""
+    return int(guest.check(f"cat /sys/class/infiniband/{device}/node_guid").strip().replace(":", ""), 16)
+
+
+def traps(guest, number=None):
+    """The traps that were seen on wires: (microseconds, from, LRH DLID, SMP, notice)."""
+    found = []
+    for line in guest.check(f"cat {DEBUG}/wire").splitlines():
+        when, start, _, _, dlid, data = line.split()
+        smp = bytes.fromhex(data)
+        if smp[1] == 0x01 and smp[3] == TRAP:
+            answer = Answer(smp)
+            if number in (None, answer.number):
+                found.append((int(when), start, int(dlid.partition("=")[2], 16), answer))
+    return found
 
 
 def main():

@@ -10,25 +10,15 @@ import time
 import pytest
 
 from sma import (
-    ACTIVE, ARMED, BAD_ATTRIBUTE, BAD_METHOD, BAD_VALUE, BAD_VERSION, DISABLED, DOWN, GET, GUID_INFO, INIT, LED_INFO,
-    LFT, LINK_UP, MFT, NODE_DESC, NODE_INFO, NOTICE, OK, PERMISSIVE, PKEY_TABLE, POLLING, PORT_INFO, REPRESS, RESPONSE,
-    RFT, SET, SLVL, SM_INFO, STOP, SWITCH_INFO, TRAP, VENDOR, VENDOR_DIAG, VLARB, Answer, exchange, make, pack, unpack)
+    ACTIVE, ARMED, BAD_ATTRIBUTE, BAD_METHOD, BAD_VALUE, BAD_VERSION, DISABLED, DOWN, GET, GUID_INFO, INIT,
+    LED_INFO, LFT, LINK_UP, MFT, NODE_DESC, NODE_INFO, NOTICE, OK, PERMISSIVE, PKEY_TABLE, POLLING, PORT_INFO,
+    REPRESS, RESPONSE, RFT, SET, SLVL, SM_INFO, STOP, SWITCH_INFO, VENDOR, VENDOR_DIAG, VLARB, Answer, ask,
+    change, exchange, guid, lid, load, make, one, pack, traps, unpack)
 
-DEBUG = "/sys/kernel/debug/ibfabric"
 KEY = 0x1122334455667788
 
 # Paths from hca0: to itself, to the switch, and over its port 2 to hca1.
 HERE, SWITCH, THERE = (), (1,), (1, 2)
-
-
-def load(guest, words=""):
-    """Puts a fabric up under the module."""
-    guest.check(
-        f"modprobe ib_umad\n{STOP}"
-        "pkill -x opensm; while pgrep -x opensm >/dev/null; do sleep 0.1; done\n"
-        "[ ! -d /sys/module/ibfabric ] || rmmod ibfabric\n"
-        f"insmod $MODULES/ibfabric.ko {words}\n"
-        "[ -d /sys/module/ib_smi ] || /src/scripts/load")
 
 
 @pytest.fixture(name="pair")
@@ -36,53 +26,6 @@ def pair_fixture(guest_stock):
     """Two HCAs and a switch of four ports, configured, with the last packets remembered."""
     load(guest_stock, "topology=pair capture=200")
     return guest_stock
-
-
-def ask(guest, *smps, device="hca0", port=1):
-    """Sends requests from one port."""
-    return exchange(guest, [(device, port, PERMISSIVE, smp) for smp in smps])
-
-
-def one(guest, *args, device="hca0", port=1, **more):
-    """Sends one request."""
-    answer, = ask(guest, make(*args, **more), device=device, port=port)
-    return answer
-
-
-def change(guest, attribute, modifier=0, path=(), mkey=0, device="hca0", **fields):
-    """Reads an attribute, and writes it with some fields changed. States are commands, so that they are
-    left out unless asked for. Returns the answer to the Set."""
-    port = 0 if device.startswith("sw") or device == "esw" else 1
-    now = one(guest, attribute, modifier, path=path, mkey=mkey, device=device, port=port)
-    if attribute == PORT_INFO:
-        fields = {"state": 0, "phys_state": 0, "reregister": 0, **fields}
-    if attribute == SWITCH_INFO:
-        fields = {"change": 0, **fields}
-    data = pack(attribute, now.data, **fields)
-    return one(guest, attribute, modifier, data, method=SET, path=path, mkey=mkey, device=device, port=port)
-
-
-def lid(guest, device):
-    """The LID of a device's first port."""
-    return int(guest.check(f"cat /sys/class/infiniband/{device}/ports/[01]/lid").split()[0], 16)
-
-
-def guid(guest, device):
-    """The node GUID of a device."""
-    return int(guest.check(f"cat /sys/class/infiniband/{device}/node_guid").strip().replace(":", ""), 16)
-
-
-def traps(guest, number=None):
-    """The traps that were seen on wires: (microseconds, from, LRH DLID, SMP, notice)."""
-    found = []
-    for line in guest.check(f"cat {DEBUG}/wire").splitlines():
-        when, start, _, _, dlid, data = line.split()
-        smp = bytes.fromhex(data)
-        if smp[1] == 0x01 and smp[3] == TRAP:
-            answer = Answer(smp)
-            if number in (None, answer.number):
-                found.append((int(when), start, int(dlid.partition("=")[2], 16), answer))
-    return found
 
 
 # What is asked for, how, and the status that comes back. On the switch unless told otherwise.

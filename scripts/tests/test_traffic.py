@@ -49,7 +49,7 @@ def opensm(guest, options=""):
     """Lets OpenSM bring the subnet up from hca0."""
     port_guid = guest.check("cat /sys/class/infiniband/hca0/ports/1/gids/0").replace(":", "")[16:].strip()
     guest.check(
-        f"rm -f /tmp/osm.log; mkdir -p /tmp/osm; OSM_CACHE_DIR=/tmp/osm opensm -g 0x{port_guid} -B -f /tmp/osm.log {options}"
+        f"rm -f /tmp/osm.log; mkdir -p /tmp/osm; OSM_CACHE_DIR=/tmp/osm opensm -d2 -g 0x{port_guid} -B -f /tmp/osm.log {options}"
         " >/dev/null\n"
         "for i in $(seq 90); do grep -q 'SUBNET UP' /tmp/osm.log && exit 0; sleep 1; done\n"
         "cat /tmp/osm.log; exit 1", timeout=120)
@@ -65,7 +65,7 @@ def tree_fixture(guest_stock):
 
 @pytest.fixture(name="pair")
 def pair_fixture(guest_stock):
-    """Two HCAs and a switch of four ports, with LIDs 1 (hca0), 2 (sw0) and 3 (hca1)."""
+    """Two HCAs and a switch of four ports, with LIDs 1 (hca0), 2 (hca1) and 3 (sw0)."""
     fabric(guest_stock, "topology=pair capture=64")
     return guest_stock
 
@@ -367,7 +367,7 @@ def test_lmc(guest_stock):
 
 
 def test_a_packet_by_lid_is_counted_where_it_passes(pair):
-    grown = counted(pair, "sw0:1", QUIET, f"slid=1 dlid=3 qp=1 qkey={GMP_KEY}")
+    grown = counted(pair, "sw0:1", QUIET, f"slid=1 dlid=2 qp=1 qkey={GMP_KEY}")
     assert grown == {"sw0:1": {"rcv": 1}, "sw0:2": {"xmit": 1, "forwarded": 1}, "hca1:1": {"rcv": 1}}
 
 
@@ -377,10 +377,10 @@ def test_a_packet_by_lid_is_counted_where_it_passes(pair):
     ("sw0:1", "dlid=0xbfff qp=1", "sw0:1", "relay_errors"),
     ("hca1:1", "dlid=1 qp=1", "hca1:1", "rcv_errors"),
     ("hca1:1", "dlid=0xffff qp=1", "hca1:1", "rcv_errors"),
-    ("hca1:1", "dlid=3 qp=1 pkey=0x1234", "hca1:1", "bad_pkeys"),
-    ("hca1:1", "dlid=3 qp=1 pkey=0x8000", "hca1:1", "bad_pkeys"),
-    ("hca1:1", "dlid=3 qp=1 qkey=1", "hca1:1", "bad_qkeys"),
-    ("sw0:1", "dlid=2 qp=1 pkey=0x1234", "sw0:0", "bad_pkeys"),
+    ("hca1:1", "dlid=2 qp=1 pkey=0x1234", "hca1:1", "bad_pkeys"),
+    ("hca1:1", "dlid=2 qp=1 pkey=0x8000", "hca1:1", "bad_pkeys"),
+    ("hca1:1", "dlid=2 qp=1 qkey=1", "hca1:1", "bad_qkeys"),
+    ("sw0:1", "dlid=3 qp=1 pkey=0x1234", "sw0:0", "bad_pkeys"),
 ])
 def test_lost_packets(pair, port, words, where, what):
     if "qkey" not in words:
@@ -392,12 +392,12 @@ def test_lost_packets(pair, port, words, where, what):
 
 def test_limited_membership(pair):
     """Two limited members of a partition do not hear each other; the default here is full."""
-    assert "bad_pkeys" not in counted(pair, "hca1:1", QUIET, f"dlid=3 qp=1 pkey=0x7fff qkey={GMP_KEY}")["hca1:1"]
+    assert "bad_pkeys" not in counted(pair, "hca1:1", QUIET, f"dlid=2 qp=1 pkey=0x7fff qkey={GMP_KEY}")["hca1:1"]
 
 
 def test_violations_are_in_port_info(pair):
-    counted(pair, "hca1:1", QUIET, f"dlid=3 qp=1 pkey=0x1234 qkey={GMP_KEY}")
-    out = pair.check("smpquery -C hca0 portinfo 3 1")
+    counted(pair, "hca1:1", QUIET, f"dlid=2 qp=1 pkey=0x1234 qkey={GMP_KEY}")
+    out = pair.check("smpquery -C hca0 portinfo 2 1")
     assert re.search("PkeyViolations:\\.+1\n", out) and re.search("QkeyViolations:\\.+0\n", out)
 
 
@@ -440,7 +440,7 @@ def smps(guest, lid, data):
 
 
 def test_class_port_info(pair):
-    status, value = pma(pair, 3, GET, CLASS_PORT_INFO)
+    status, value = pma(pair, 2, GET, CLASS_PORT_INFO)
     # Versions, AllPortSelect (bit 8), extended width (9), QP1Dropped (15).
     assert status == 0 and value[:4] == bytes((1, 1, 0x83, 0x00)) and value[7] & 0x1F == 18
 
@@ -457,18 +457,18 @@ def test_class_port_info(pair):
     (0x15, COUNTERS, b"\0\1", 1, METHOD),
 ])
 def test_what_the_agent_refuses(pair, method, attribute, data, version, status):
-    assert pma(pair, 3, method, attribute, data, version)[0] == status
+    assert pma(pair, 2, method, attribute, data, version)[0] == status
 
 
 def test_packets_and_data(pair):
-    before, wide = port_counters(pair, 2, 2), extended(pair, 2, 2)
+    before, wide = port_counters(pair, 3, 2), extended(pair, 3, 2)
     for _ in range(5):
-        inject(pair, "sw0:1", QUIET, f"slid=1 dlid=3 qp=1 qkey={GMP_KEY}")
-    after = port_counters(pair, 2, 2)
+        inject(pair, "sw0:1", QUIET, f"slid=1 dlid=2 qp=1 qkey={GMP_KEY}")
+    after = port_counters(pair, 3, 2)
     assert after["xmit_packets"] - before["xmit_packets"] == 5
     assert after["xmit_data"] - before["xmit_data"] == 5 * WORDS
     assert {name: after[name] - before[name] for name in ("rcv_packets", "rcv_data")} == {"rcv_packets": 0, "rcv_data": 0}
-    assert extended(pair, 2, 2)["unicast_xmit"] - wide["unicast_xmit"] == 5
+    assert extended(pair, 3, 2)["unicast_xmit"] - wide["unicast_xmit"] == 5
 
 
 def test_a_set_resets_only_what_it_names(pair, parts):
@@ -476,11 +476,11 @@ def test_a_set_resets_only_what_it_names(pair, parts):
     values = {name: number + 1 for number, (name, *_) in enumerate(FIELDS)}
     values["integrity"], values["overrun"] = 7, 9
     for name, *_ in FIELDS:
-        set_counters(pair, 2, 3, values)
-        assert port_counters(pair, 2, 3) == values
-        status, value = set_counters(pair, 2, 3, {name: 0})
+        set_counters(pair, 3, 3, values)
+        assert port_counters(pair, 3, 3) == values
+        status, value = set_counters(pair, 3, 3, {name: 0})
         expected = {**values, name: 0}
-        good = status == 0 and fields(value) == expected and port_counters(pair, 2, 3) == expected
+        good = status == 0 and fields(value) == expected and port_counters(pair, 3, 3) == expected
         parts.add("passed" if good else "failed", name)
     parts.verify()
 
@@ -488,54 +488,54 @@ def test_a_set_resets_only_what_it_names(pair, parts):
 def test_saturation(pair):
     """Narrow counters stay at their end; the wide one goes on."""
     top = {"xmit_packets": 0xFFFFFFFF, "xmit_data": 0xFFFFFFF0, "relay": 0xFFFE, "discards": 0xFFFF}
-    set_counters(pair, 2, 2, top)
-    set_counters(pair, 2, 1, {"relay": 0xFFFE})
+    set_counters(pair, 3, 2, top)
+    set_counters(pair, 3, 1, {"relay": 0xFFFE})
     for _ in range(3):
-        inject(pair, "sw0:1", QUIET, f"slid=1 dlid=3 qp=1 qkey={GMP_KEY}")
+        inject(pair, "sw0:1", QUIET, f"slid=1 dlid=2 qp=1 qkey={GMP_KEY}")
         inject(pair, "sw0:1", QUIET, f"slid=1 dlid=99 qp=1 qkey={GMP_KEY}")
-    found = port_counters(pair, 2, 2)
+    found = port_counters(pair, 3, 2)
     assert found["xmit_packets"] == 0xFFFFFFFF and found["xmit_data"] == 0xFFFFFFFF
-    assert port_counters(pair, 2, 1)["relay"] == 0xFFFF
-    wide = extended(pair, 2, 2)
+    assert port_counters(pair, 3, 1)["relay"] == 0xFFFF
+    wide = extended(pair, 3, 2)
     assert wide["xmit_packets"] == 0xFFFFFFFF + 3 and wide["xmit_data"] == 0xFFFFFFF0 + 3 * WORDS
     # Four bits and eight bits.
-    set_counters(pair, 2, 2, {"integrity": 15, "overrun": 15, "downed": 255, "recovery": 255})
-    set_counters(pair, 2, 1, {"integrity": 1, "overrun": 1, "downed": 1, "recovery": 1})
-    both = port_counters(pair, 2, 0xFF)
+    set_counters(pair, 3, 2, {"integrity": 15, "overrun": 15, "downed": 255, "recovery": 255})
+    set_counters(pair, 3, 1, {"integrity": 1, "overrun": 1, "downed": 1, "recovery": 1})
+    both = port_counters(pair, 3, 0xFF)
     assert [both[name] for name in ("integrity", "overrun", "downed", "recovery")] == [15, 15, 255, 255]
 
 
 def test_all_ports(pair):
     for port in range(1, 5):
-        set_counters(pair, 2, port, {"symbol": port, "rcv_constraint": 10})
-    both = port_counters(pair, 2, 0xFF)
+        set_counters(pair, 3, port, {"symbol": port, "rcv_constraint": 10})
+    both = port_counters(pair, 3, 0xFF)
     assert both["symbol"] == 1 + 2 + 3 + 4 and both["rcv_constraint"] == 40
-    set_counters(pair, 2, 0xFF, {"symbol": 0})
+    set_counters(pair, 3, 0xFF, {"symbol": 0})
     for port in range(1, 5):
-        found = port_counters(pair, 2, port)
+        found = port_counters(pair, 3, port)
         assert found["symbol"] == 0 and found["rcv_constraint"] == 10
 
 
 def test_perfquery_resets(pair):
-    pair.check("perfquery -C hca0 -R 2 1 0x0001")
-    set_counters(pair, 2, 1, {"symbol": 5, "relay": 6})
-    pair.check("perfquery -C hca0 -R 2 1 0x0001")
-    found = port_counters(pair, 2, 1)
+    pair.check("perfquery -C hca0 -R 3 1 0x0001")
+    set_counters(pair, 3, 1, {"symbol": 5, "relay": 6})
+    pair.check("perfquery -C hca0 -R 3 1 0x0001")
+    found = port_counters(pair, 3, 1)
     assert (found["symbol"], found["relay"]) == (0, 6)
-    pair.check("perfquery -C hca0 -R -a 2")
-    assert port_counters(pair, 2, 1)["relay"] == 0
-    assert "PortSelect:......................255" in pair.check("perfquery -C hca0 -a 2")
+    pair.check("perfquery -C hca0 -R -a 3")
+    assert port_counters(pair, 3, 1)["relay"] == 0
+    assert "PortSelect:......................255" in pair.check("perfquery -C hca0 -a 3")
 
 
 def test_sysfs_counters(pair):
     folder = "/sys/class/infiniband/hca1/ports/1/counters"
     names = pair.check(f"ls {folder}").split()
     assert {"port_xmit_packets", "VL15_dropped", "unicast_rcv_packets", "multicast_xmit_packets"} <= set(names)
-    set_counters(pair, 3, 1, {"symbol": 77, "overrun": 3, "integrity": 4, "vl15": 500})
+    set_counters(pair, 2, 1, {"symbol": 77, "overrun": 3, "integrity": 4, "vl15": 500})
     for name, value in (("symbol_error", 77), ("excessive_buffer_overrun_errors", 3),
                         ("local_link_integrity_errors", 4), ("VL15_dropped", 500)):
         assert int(pair.check(f"cat {folder}/{name}")) == value, name
-    wide = extended(pair, 3, 1)
+    wide = extended(pair, 2, 1)
     # The question and the answer of the reading itself were counted behind it.
     assert int(pair.check(f"cat {folder}/port_rcv_packets")) == wide["rcv_packets"]
     assert int(pair.check(f"cat {folder}/port_xmit_packets")) == wide["xmit_packets"] + 1
@@ -548,24 +548,24 @@ def test_a_burst_waits_and_what_is_too_much_is_dropped(pair):
     """512 receive buffers, room for 128 more, and nobody who could empty them meanwhile."""
     before = counters(pair)
     sent = 1000
-    pair.check(f"/src/scripts/tests/burst {sent} 'hca1 1 {QUIET.hex()} dlid=3 qp=1 qkey={GMP_KEY}'")
+    pair.check(f"/src/scripts/tests/burst {sent} 'hca1 1 {QUIET.hex()} dlid=2 qp=1 qkey={GMP_KEY}'")
     grown = changes(before, counters(pair))["hca1:1"]
     assert grown == {"rcv": sent, "held": 128, "qp1_dropped": sent - 512 - 128}
     smp = datagram(1, GET_RESP, 0x11)
     before = counters(pair)
-    pair.check(f"/src/scripts/tests/burst {sent} 'hca1 1 {smp.hex()} dlid=3'")
+    pair.check(f"/src/scripts/tests/burst {sent} 'hca1 1 {smp.hex()} dlid=2'")
     grown = changes(before, counters(pair))["hca1:1"]
     assert grown == {"rcv": sent, "held": 128, "vl15_dropped": sent - 512 - 128}
-    status, value = pma(pair, 3, GET, COUNTERS, b"\0\1")
+    status, value = pma(pair, 2, GET, COUNTERS, b"\0\1")
     assert status == 0 and value[20:24] == struct.pack(">HH", sent - 640, sent - 640)
     # And all is well again.
-    assert guid(pair, "hca1") in pair.check("smpquery -C hca0 nodeinfo 3")
+    assert guid(pair, "hca1") in pair.check("smpquery -C hca0 nodeinfo 2")
 
 
 def test_a_storm_of_requests_loses_nothing(pair):
     """Three thousand requests by LID, each answered."""
     before = counters(pair)
-    lines = "\n".join(f"3 {datagram(4, GET, COUNTERS, b'\0\1').hex()}" for _ in range(1000))
+    lines = "\n".join(f"2 {datagram(4, GET, COUNTERS, b'\0\1').hex()}" for _ in range(1000))
     out = pair.check(
         "cat >/tmp/storm <<'END'\n" + lines + "\nEND\n"
         "for i in 1 2 3; do /src/scripts/tests/gmp hca0 4 1 </tmp/storm >/tmp/storm.$i & done; wait\n"
@@ -583,16 +583,16 @@ def test_a_failed_send_is_mended(pair):
     """A send that fails stops the queue pair until its owner has seen it; then all goes on."""
     before = counters(pair)
     pair.check(f"echo 'hca0 1 gsi 0 1' >{DEBUG}/ibfabric/faults")
-    assert pair.run("perfquery -C hca0 -t 200 3 1")[0] != 0
+    assert pair.run("perfquery -C hca0 -t 200 2 1")[0] != 0
     assert "hca1:1" not in changes(before, counters(pair))
-    pair.check("perfquery -C hca0 3 1")
+    pair.check("perfquery -C hca0 2 1")
 
 
 def test_the_fabric_goes_away_under_traffic(pair):
     """Queue pairs are destroyed while packets are on their way to them."""
     for _ in range(3):
         pair.check(
-            "for i in 1 2 3; do while [ ! -e /tmp/stop ]; do perfquery -C hca0 -t 50 3 1; smpquery -C hca1 -t 50 nodeinfo 1; done"
+            "for i in 1 2 3; do while [ ! -e /tmp/stop ]; do perfquery -C hca0 -t 50 2 1; smpquery -C hca1 -t 50 nodeinfo 1; done"
             " >/dev/null 2>&1 & done\n"
             "sleep 1; rmmod ibfabric || exit 1; touch /tmp/stop; wait; rm /tmp/stop\n"
-            "insmod $MODULES/ibfabric.ko topology=pair && perfquery -C hca0 3 1", timeout=120)
+            "insmod $MODULES/ibfabric.ko topology=pair && perfquery -C hca0 2 1", timeout=120)

@@ -136,7 +136,9 @@ def add_node(node):
 def build(topology):
     """Builds all nodes, then all links."""
     progress = Progress("nodes", len(topology.nodes))
-    for done, node in enumerate(topology.nodes.values(), 1):
+    # libibumad looks at the first 64 ports only, and it is from HCAs that tools are used.
+    hcas_first = sorted(topology.nodes.values(), key=lambda node: node.kind == "switch")
+    for done, node in enumerate(hcas_first, 1):
         add_node(node)
         progress.step(done)
     links = list(topology.links())
