@@ -127,9 +127,11 @@ impl Traps {
         }))
     }
 
-    /// Begins to send. [`Traps::stop`] has to follow.
+    /// Begins to send. [`Traps::stop`] has to follow. What happened before is of no interest, as no
+    /// subnet manager can have been told of yet.
     pub(crate) fn start(&self, node: Arc<Node>) {
         self.ticker.start(node);
+        self.ticker.wake_in(0);
     }
 
     /// Sends no more, and waits for what is being sent.

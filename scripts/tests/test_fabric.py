@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from smp import inject, make
+
 SCRIPTS = Path(__file__).parents[1]
 sys.path.insert(0, str(SCRIPTS))
 
@@ -332,12 +334,12 @@ REFUSED = [
     ("echo 1 >nodes/new/enhanced_port0; echo 1 >nodes/new/live", "nodes/new: only a switch has an enhanced port 0"),
     ("echo 0 >nodes/new/enhanced_port0; mkdir nodes/new/2; echo 1 >nodes/new/live",
      "nodes/new/2: the node has ports 1 to 1"),
+    ("mkdir nodes/new/01", "nodes/new/01: ports are 1 to 254"),
+    ("mkdir nodes/new/0", "nodes/new/0: ports are 1 to 254"),
     ("rmdir nodes/new/2; echo 0x2c90200417670 >nodes/new/guid; echo 1 >nodes/new/live",
      "new: GUID 0x0002c90200417670 is that of sw0 already"),
     ("echo switch >nodes/hca0/type", "nodes/hca0/type: the node is live: write 0 to live first"),
     ("mkdir nodes/hca0/3", "nodes/hca0/3: ports are 1 to 2"),
-    ("mkdir nodes/new/01", "nodes/new/01: ports are 1 to 254"),
-    ("mkdir nodes/new/0", "nodes/new/0: ports are 1 to 254"),
     ("mkdir nodes/%s%n", "nodes: '%s%n' is refused: it can be 1 to 63 letters"),
     (f"mkdir nodes/{'x' * 64}", "is refused: it can be 1 to 63 letters"),
     ("mkdir links/hca0", "links: 'hca0' is refused: it can be NODE:PORT-NODE:PORT"),
@@ -348,7 +350,7 @@ REFUSED = [
     ("mkdir links/sw0:9-new:1", "sw0:9-new:1: there is no live node new"),
     ("mkdir links/sw0:37-sw0:9", "sw0:37-sw0:9: sw0 has ports 1 to 36"),
     ("mkdir links/hca1:1-sw0:9", "hca1:1-sw0:9: port hca1:1 has a link already"),
-    ("mkdir links/sw0:9-hca1:1", "sw0:9-hca1:1: port hca1:1 has a link already"),
+    ("mkdir links/sw0:9-sw0:36", "sw0:9-sw0:36: port sw0:36 has a link already"),
     ("echo off >links/sw0:36-hca1:1/state", "'off' is refused: it can be up or down"),
     ("echo 0 >preset", "preset: '0' is refused: it can be 1"),
 ]
@@ -381,7 +383,7 @@ def test_a_link_goes_down_and_up(guest):
     assert states(guest, 36) == ("Initialize", "LinkUp")
     guest.check(f"{TOOL} down hca1:1")
     assert states(guest, 36) == ("Down", "Polling")
-    assert f"sw0:36 hca1:1 Down -\n" in guest.check(f"{TOOL} list")
+    assert "sw0:36 hca1:1 Down -\n" in guest.check(f"{TOOL} list")
     assert "1: DOWN" in guest.check("cat /sys/class/infiniband/hca1/ports/1/state")
     text = guest.check("ibnetdiscover -C hca0")
     assert "2c90300000020" not in text and "[36]" not in text
@@ -402,15 +404,24 @@ def test_a_port_is_disabled_at_one_end(guest):
     assert states(guest, 36) == ("Initialize", "LinkUp")
 
 
-def test_the_core_is_told(guest):
-    """A preset fabric is active; a link that goes down takes the state that ib_core keeps along."""
+def state_change(guest):
+    """PortStateChange of the switch."""
+    text = guest.check("smpquery -C hca0 -D switchinfo 0,1")
+    return next(line[-1] for line in text.splitlines() if line.startswith("StateChange:"))
+
+
+def test_who_has_to_know_is_told(guest):
+    """A preset fabric is active. A link that goes down takes along the state that ib_core keeps, and PortStateChange."""
     guest.check(f"{TOOL} load --preset {put(guest, GOOD)}")
     assert "4: ACTIVE" in guest.check("cat /sys/class/infiniband/hca1/ports/1/state")
     assert "sw0:36 hca1:1 Active 1x SDR" in guest.check(f"{TOOL} list")
-    before = guest.check("smpquery -C hca0 -D switchinfo 0,1")
+    # Set SwitchInfo with PortStateChange, which clears it.
+    smp = make(1, 1, (3,), method=2, attr=0x12)
+    inject(guest, [("sw0", 3, smp[:64 + 11] + b"\x04" + smp[64 + 12:], "")])
+    assert state_change(guest) == "0"
     guest.check(f"{TOOL} down hca1:1")
-    after = guest.check("smpquery -C hca0 -D switchinfo 0,1")
-    assert "StateChange:.....................0" in before and "StateChange:.....................1" in after
+    assert state_change(guest) == "1"
+    assert "1: DOWN" in guest.check("cat /sys/class/infiniband/hca1/ports/1/state")
 
 
 def test_a_node_goes_and_comes_back(guest):

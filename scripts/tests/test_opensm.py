@@ -51,7 +51,8 @@ def up(guest):
 
 
 def test_it_brings_the_fabric_up(tree):
-    start(tree, "hca0", "/tmp/osm.log")
+    # With quality of service it also writes the tables of lanes.
+    start(tree, "hca0", "/tmp/osm.log", settings=("qos TRUE",))
     wait(tree, "/tmp/osm.log", "SUBNET UP")
     assert errors(tree, "/tmp/osm.log") == []
     states, lids = up(tree)

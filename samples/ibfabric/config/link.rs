@@ -145,7 +145,7 @@ text::attributes! { LinkDir {
            let up = match text::line(page) {
                b"up" => true,
                b"down" => false,
-               _ => return Err(text::refuse(fmt!("links/{}…/state", link.end), page, "up or down")),
+               _ => return Err(text::refuse(fmt!("links, state of that at {}", link.end), page, "up or down")),
            };
            link.fabric.set_link(&link.end, up);
            Ok(())

@@ -191,6 +191,11 @@ impl PlannedNode {
         self.state.lock().spec.set_port(port)
     }
 
+    /// Lets a port be like the others the next time the node goes live.
+    pub(super) fn forget_port(&self, number: u8) {
+        self.state.lock().spec.forget_port(number);
+    }
+
     /// What does not go together in a description.
     fn check(&self, spec: &NodeSpec) -> Result {
         let name = self.name();
@@ -211,7 +216,7 @@ impl PlannedNode {
             }
             if port.guid.is_some() && is_switch {
                 pr_err!(
-                    "nodes/{}/{}/guid: ports of a switch have none\n",
+                    "nodes/{}/{}/guid: it is that of the switch\n",
                     name,
                     port.number
                 );

@@ -3,7 +3,8 @@
 //! `nodes/NAME/PORT/`: a port of a node.
 //!
 //! Only a port that differs from the others needs a directory, and one to be looked at or disabled.
-//! PORT is its number, 1 to 254. A node that is live keeps a port as it is when the directory goes.
+//! PORT is its number, 1 to 254. A node that is live keeps a port as it is when the directory
+//! goes, until it goes live anew.
 //!
 //! | Attribute    | Values                        | Default           | Meaning                      |
 //! |--------------|-------------------------------|-------------------|------------------------------|
@@ -31,6 +32,7 @@ use crate::{
     },
     port::PortRef,
     provider::{
+        NodeType,
         PhysState,
         PortState, //
     },
@@ -74,6 +76,8 @@ impl PortDir {
             pr_err!("nodes/{}/{}: ports are 1 to {}\n", node.name(), name, most);
             return Err(EINVAL);
         };
+        // A port that the node will not have is noticed when it goes live.
+        node.set_port(PortSpec::new(number))?;
         Ok(Self { node, number })
     }
 
@@ -118,6 +122,18 @@ impl PortDir {
             node,
             number: self.number,
         })
+    }
+
+    /// The GUID, or 0 before it is known. Ports of a switch have that of port 0.
+    fn guid(&self) -> u64 {
+        let Some(PortRef { node, number }) = self.live() else {
+            return self.spec(|_, port| port.guid.unwrap_or(0));
+        };
+        let number = match node.node_type {
+            NodeType::Ca => number,
+            NodeType::Switch => 0,
+        };
+        node.port(number).map_or(0, |port| port.guid)
     }
 
     /// Whether the port is disabled, or will be.
@@ -166,19 +182,12 @@ impl PortDir {
 
 impl Drop for PortDir {
     fn drop(&mut self) {
-        let live = self.node.look(|state| state.live.is_some());
-        if !live {
-            // Memory is needed for ports that were special before only, of which there is none.
-            let _ = self.node.set_port(PortSpec::new(self.number));
-        }
+        self.node.forget_port(self.number);
     }
 }
 
 text::attributes! { PortDir {
-    0: |dir: &PortDir, f: &mut dyn fmt::Write| match dir.live().as_ref().and_then(PortRef::port) {
-           Some(port) => write!(f, "{:#018x}", port.guid),
-           None => write!(f, "{:#018x}", dir.spec(|_, port| port.guid.unwrap_or(0))),
-       },
+    0: |dir: &PortDir, f: &mut dyn fmt::Write| write!(f, "{:#018x}", dir.guid()),
        |dir: &PortDir, page| dir.change("guid", page, GUID, |port, page| {
            port.guid = parse_guid(page)?;
            Some(())

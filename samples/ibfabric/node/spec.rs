@@ -124,6 +124,11 @@ impl NodeSpec {
         Ok(())
     }
 
+    /// Lets a port be like the others again.
+    pub(crate) fn forget_port(&mut self, number: u8) {
+        self.port_specs.retain(|port| port.number != number);
+    }
+
     /// What a port can do.
     pub(crate) fn rate(&self, port: &PortSpec) -> Rate {
         Rate {
