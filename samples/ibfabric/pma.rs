@@ -30,7 +30,8 @@ const ALL_PORTS: u8 = 0xff;
 
 /// Whether a datagram is of this class.
 pub(crate) fn is_for(request: &[u8; MAD_SIZE]) -> bool {
-    Gmp(*request).class() == gmp::CLASS
+    let [_, class, ..] = *request;
+    class == gmp::CLASS
 }
 
 /// Looks at a datagram of the class and may answer it.

@@ -4,6 +4,10 @@
 
 mod glance;
 
+use self::glance::AtomicGlance;
+pub(crate) use self::glance::Glance;
+mod glance;
+
 pub(crate) use self::glance::Glance;
 use self::glance::AtomicGlance;
 use crate::{

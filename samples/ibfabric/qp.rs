@@ -57,6 +57,9 @@ pub(crate) const MAX_WR: u32 = 1 << 14;
 /// Gather entries of a send.
 pub(crate) const MAX_SEND_SGE: u32 = 4;
 
+/// `IB_QP_SET_QKEY`: a key with the highest bit set stands for the sender's own.
+const OWN_QKEY: u32 = 1 << 31;
+
 /// What a test wants to go wrong, as often as it says.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Faults {
@@ -154,8 +157,9 @@ impl Qp {
         Ok(())
     }
 
-    /// Completes all posted receives with an error.
+    /// Completes all posted receives with an error. Nothing waits for one any more.
     fn flush_recvs(&self, alive: Alive<'_>) {
+        self.work.inner.lock().held.clear();
         loop {
             let flushed = {
                 let mut inner = self.work.inner.lock();
@@ -223,12 +227,16 @@ impl Qp {
     }
 
     /// Posts a send, and carries the packet to wherever it goes.
+    ///
+    /// It is done as soon as it is read, so that one look at the queues is enough; the completion can
+    /// be seen only when it is announced.
     pub(crate) fn post_send(&self, node: &Node, wr: &SendWr<'_>, alive: Alive<'_>) -> Result {
         let sges = u32::try_from(wr.sges()).map_err(|_| EINVAL)?;
         if !wr.is_send() || wr.is_inline() || sges > self.caps.max_send_sge {
             return Err(EINVAL);
         }
-        let (outcome, qkey) = {
+        let mut packet = self.read(node, wr);
+        let (completed, failed) = {
             let mut inner = self.work.inner.lock();
             let ready = match inner.state {
                 QpState::ReadyToSend => true,
@@ -240,39 +248,39 @@ impl Qp {
                 return Err(ENOMEM);
             }
             inner.outstanding = inner.outstanding.saturating_add(1);
-            let outcome = if !ready {
-                Err(Status::Flushed)
+            if !ready {
+                packet = Err(Status::Flushed);
             } else if take_one(&mut inner.faults.sends) {
-                Err(Status::LocalQpOperation)
-            } else {
-                Ok(())
+                packet = Err(Status::LocalQpOperation);
+            }
+            let status = match &mut packet {
+                Ok(packet) => {
+                    if packet.qkey & OWN_QKEY != 0 {
+                        packet.qkey = inner.qkey;
+                    }
+                    Status::Success
+                }
+                Err(status) => *status,
             };
-            (outcome, inner.qkey)
-        };
-        let status = match outcome.and_then(|()| self.send(node, wr, qkey)) {
-            Ok(()) => Status::Success,
-            Err(status) => status,
-        };
-        let signaled = self.signal_all || wr.is_signaled();
-        let failed = status != Status::Success;
-        let completed = {
-            let mut inner = self.work.inner.lock();
+            let failed = status != Status::Success;
             // What goes wrong here, and not on the way, stops sends until the owner mends it.
-            if failed && status != Status::Flushed && inner.state == QpState::ReadyToSend {
+            if failed && ready {
                 inner.state = QpState::SendError;
             }
-            inner.complete_send(wr.wr_id(), signaled, status)
+            let signaled = self.signal_all || wr.is_signaled();
+            (inner.complete_send(wr.wr_id(), signaled, status), failed)
         };
+        if let (Ok(packet), Some(port)) = (&packet, node.port(self.port)) {
+            wire::send(node, port, wr.port(), packet);
+        }
         if completed {
             self.announce(alive, Queue::Send, failed);
         }
         Ok(())
     }
 
-    /// Reads a send request and puts the packet on its way. `own_qkey` is the queue pair's.
-    fn send(&self, node: &Node, wr: &SendWr<'_>, own_qkey: u32) -> Result<(), Status> {
-        /// `IB_QP_SET_QKEY`: a key with the highest bit set stands for the sender's own.
-        const OWN: u32 = 1 << 31;
+    /// Reads a send request.
+    fn read(&self, node: &Node, wr: &SendWr<'_>) -> Result<Packet, Status> {
         let ah = wr.ah().ok_or(Status::LocalQpOperation)?;
         let port = node.port(self.port).ok_or(Status::LocalQpOperation)?;
         let pkey = match self.kind {
@@ -281,14 +289,13 @@ impl Qp {
                 .pkey(wr.pkey_index().into())
                 .ok_or(Status::LocalQpOperation)?,
         };
-        let asked = wr.remote_qkey();
         let mut packet = Packet {
             slid: wire::source_lid(port, &ah),
             dlid: ah.dlid,
             sl: ah.sl,
             source: self.kind,
             dest_qp: wr.remote_qpn(),
-            qkey: if asked & OWN == 0 { asked } else { own_qkey },
+            qkey: wr.remote_qkey(),
             pkey,
             solicited: wr.is_solicited(),
             grh: ah.grh.map(|grh| node.build_grh(port, &grh)),
@@ -297,7 +304,8 @@ impl Qp {
         if wr.gather(LOCAL_DMA_LKEY, &mut packet.data)? != MAD_SIZE {
             return Err(Status::LocalLength);
         }
-        wire::send(node, port, wr.port(), &packet)
+        wire::check(node, wr.port(), &packet)?;
+        Ok(packet)
     }
 }
 

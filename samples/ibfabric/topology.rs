@@ -37,7 +37,7 @@ impl PlannedNode {
             NodeType::Ca => "hca",
             NodeType::Switch => "sw",
         };
-        Ok(CString::try_from_fmt(fmt!("{kind}{}", self.index))?)
+        CString::try_from_fmt(fmt!("{kind}{}", self.index))
     }
 
     /// All the rest of it.

@@ -70,28 +70,41 @@ impl Counters {
     }
 }
 
-/// Sends a packet that a queue pair of `port` posted; `egress` is the port that a switch's software
-/// asked for.
-pub(crate) fn send(node: &Node, port: &Port, egress: u32, packet: &Packet) -> Result<(), Status> {
+/// The port that a packet of a switch's software leaves by, if it is one that the software chooses.
+fn chosen<'a>(node: &'a Node, egress: u32, packet: &Packet) -> Option<Result<&'a Port, Status>> {
+    (node.lft.is_some() && packet.is_for_anyone()).then(|| {
+        u8::try_from(egress)
+            .ok()
+            .and_then(|egress| node.external_port(egress))
+            .ok_or(Status::LocalQpOperation)
+    })
+}
+
+/// Checks that a packet can be sent; `egress` is the port that a switch's software asks for.
+pub(crate) fn check(node: &Node, egress: u32, packet: &Packet) -> Result<(), Status> {
+    chosen(node, egress, packet).transpose().map(|_| ())
+}
+
+/// Sends a packet that a queue pair of `port` posted, and that was checked.
+pub(crate) fn send(node: &Node, port: &Port, egress: u32, packet: &Packet) {
     let Some(lft) = &node.lft else {
         if packet.dlid != LID_PERMISSIVE && port.glance().owns(packet.dlid) {
             deliver(node, port, packet);
         } else {
             travel(cross(node, port, packet, false), packet);
         }
-        return Ok(());
+        return;
     };
-    if packet.is_for_anyone() {
-        let egress = u8::try_from(egress).map_err(|_| Status::LocalQpOperation)?;
-        let out = node.external_port(egress).ok_or(Status::LocalQpOperation)?;
-        port.counters.count_xmit(packet);
-        travel(cross(node, out, packet, false), packet);
-        return Ok(());
-    }
     port.counters.count_xmit(packet);
+    if let Some(out) = chosen(node, egress, packet) {
+        if let Ok(out) = out {
+            travel(cross(node, out, packet, false), packet);
+        }
+        return;
+    }
     if packet.is_multicast() {
         multicast::send(node, port, packet);
-        return Ok(());
+        return;
     }
     match relay(node, lft, port, packet) {
         Some(0) => deliver(node, port, packet),
@@ -102,7 +115,6 @@ pub(crate) fn send(node: &Node, port: &Port, egress: u32, packet: &Packet) -> Re
         }
         None => {}
     }
-    Ok(())
 }
 
 /// Lets a packet come in by a port as if from the link, even where there is none.
