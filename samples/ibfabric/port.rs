@@ -6,10 +6,6 @@ mod glance;
 
 use self::glance::AtomicGlance;
 pub(crate) use self::glance::Glance;
-mod glance;
-
-pub(crate) use self::glance::Glance;
-use self::glance::AtomicGlance;
 use crate::{
     counters::Counters,
     enabled::Enabled,

@@ -121,7 +121,7 @@ START = (
     "setsid python3 -B /src/scripts/tests/sma.py </dev/null >/tmp/sma.log 2>&1 & echo $! >/tmp/sma.pid\n")
 
 
-def exchange(guest, rows, timeout=300):
+def exchange(guest, rows, timeout=1000):
     """Sends (device, port, lid, smp) rows one after another, and returns the answers; None for none."""
     # As many at a time as a pipe holds.
     return [answer for at in range(0, len(rows), 64) for answer in exchange_few(guest, rows[at:at + 64], timeout)]
@@ -149,14 +149,14 @@ def load(guest, words=""):
         "[ -d /sys/module/ib_smi ] || /src/scripts/load")
 
 
-def ask(guest, *smps, device="hca0", port=1):
+def ask(guest, *smps, device="hca0", port=1, timeout=1000):
     """Sends requests from one port."""
-    return exchange(guest, [(device, port, PERMISSIVE, smp) for smp in smps])
+    return exchange(guest, [(device, port, PERMISSIVE, smp) for smp in smps], timeout)
 
 
-def one(guest, *args, device="hca0", port=1, **more):
+def one(guest, *args, device="hca0", port=1, timeout=1000, **more):
     """Sends one request."""
-    answer, = ask(guest, make(*args, **more), device=device, port=port)
+    answer, = ask(guest, make(*args, **more), device=device, port=port, timeout=timeout)
     return answer
 
 
