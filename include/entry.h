@@ -17,6 +17,8 @@ void ib_smi_agent_send_response(const struct ib_mad_hdr *mad, const struct ib_gr
 				const struct ib_wc *wc, const struct ib_device *device,
 				int port_num, int qpn, size_t mad_len, bool opa);
 
+void ib_smi_local_completions(struct work_struct *work);
+
 enum smi_action rust_handle_dr_smp_recv(struct ib_smp *smp, bool is_switch, u32 port_num,
 					int phys_port_cnt);
 enum smi_action rust_handle_dr_smp_send(struct ib_smp *smp, bool is_switch, u32 port_num);
@@ -25,5 +27,6 @@ int rust_get_fwd_port(struct ib_smp *smp);
 void rust_agent_send_response(const struct ib_mad_hdr *mad, const struct ib_grh *grh,
 			      const struct ib_wc *wc, const struct ib_device *device,
 			      int port_num, int qpn, size_t mad_len, bool opa);
+void rust_local_completions(struct work_struct *work);
 
 #endif /* _IB_SMI_ENTRY_H */

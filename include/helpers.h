@@ -10,6 +10,7 @@
 u32 ib_smi_first_port(const struct ib_device *device);
 u32 ib_smi_last_port(const struct ib_device *device);
 bool ib_smi_cap_smi(const struct ib_device *device, u32 port);
+bool ib_smi_cap_opa(const struct ib_device *device, u32 port);
 bool ib_smi_cap_gsi(const struct ib_device *device, u32 port);
 struct ib_ah *ib_smi_create_ah(struct ib_pd *pd, u32 port, u32 dlid, u32 flags);
 u64 ib_smi_dma_map(struct ib_device *device, void *addr, size_t size);

@@ -22,9 +22,15 @@ bool ib_smi_cap_smi(const struct ib_device *device, u32 port)
 	return rdma_cap_ib_smi(device, port);
 }
 
+bool ib_smi_cap_opa(const struct ib_device *device, u32 port)
+{
+	return rdma_cap_opa_mad((struct ib_device *)device, port);
+}
+
+/* The MAD layer registers agents for QP1 on no other port. */
 bool ib_smi_cap_gsi(const struct ib_device *device, u32 port)
 {
-	return rdma_cap_ib_mad(device, port);
+	return rdma_cap_ib_cm(device, port);
 }
 
 /* Also sets the type, which depends on the port: IB or OPA. */

@@ -27,6 +27,7 @@ mod ib_smi {
     pub(crate) mod arrival;
     pub(crate) mod asked;
     pub(crate) mod departure;
+    pub(crate) mod local;
 
     pub(crate) mod direct;
     pub(crate) mod ports;

@@ -38,7 +38,7 @@ pin() {
 
 # need_root COMMAND...: what to run as root, for the message.
 need_root() {
-	[ "$(id -u)" = 0 ] || die "this sets up a sysroot and boots guests, which needs root: try 'sudo $*'"
+	[ "$(id -u)" = 0 ] || die "this needs root: try 'sudo $*'"
 }
 
 # need_space DIR MEGABYTES

@@ -16,6 +16,7 @@ use super::{
     },
     departure,
     livepatch::Patch,
+    local,
     origin::Origin,
     smp::Smp,
     transmit::{
@@ -57,11 +58,16 @@ const _: () = {
         ib_smi_agent_send_response,
         self::rust_agent_send_response,
     ];
+    // `local_completions()` is private to mad.c: it has the type of every work function.
+    let _: [Option<unsafe extern "C" fn(*mut work_struct)>; 2] = [
+        Some(ib_smi_local_completions),
+        Some(self::rust_local_completions),
+    ];
 };
 
 /// All replacements.
 // SAFETY: They have the types of what they replace, as checked above, and do the same job.
-pub(crate) static PATCH: Patch<6> = unsafe {
+pub(crate) static PATCH: Patch<7> = unsafe {
     Patch::new([
         (
             c"smi_handle_dr_smp_recv",
@@ -82,6 +88,10 @@ pub(crate) static PATCH: Patch<6> = unsafe {
         (
             c"agent_send_response",
             bindings::ib_smi_agent_send_response as *const (),
+        ),
+        (
+            c"local_completions",
+            bindings::ib_smi_local_completions as *const (),
         ),
         (c"", core::ptr::null()),
     ])
@@ -210,4 +220,15 @@ unsafe extern "C" fn rust_agent_send_response(
     };
     // SAFETY: By the safety requirements.
     unsafe { transmit::send(device, &outgoing) };
+}
+
+/// In the place of `local_completions()`.
+///
+/// # Safety
+///
+/// `work` must be the `local_work` of an agent of ib_mad's that lives while it runs.
+#[no_mangle]
+unsafe extern "C" fn rust_local_completions(work: *mut bindings::work_struct) {
+    // SAFETY: By the safety requirements.
+    unsafe { local::deliver(work) };
 }

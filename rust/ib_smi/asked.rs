@@ -3,9 +3,9 @@
 //! Which requests agents of this host have sent to their own node.
 //!
 //! ib_mad hands an SMP that returns to its own node to whichever agent the high word of the TID names,
-//! asked or not, and some agents take what they get for the answer to a request of theirs. A request's
-//! TID always names the agent that sends it, hence an answer with the TID of a request that was seen
-//! here goes to the one who asked.
+//! asked or not, and some agents take what they get for the answer to a request of theirs. The TID of
+//! what is no answer always names the agent that sends it, hence an answer with the TID of a request that
+//! was handed over here goes to the one who asked.
 
 use super::smp::{
     self,

@@ -77,9 +77,6 @@ pub(crate) unsafe fn judge(smp: *mut Smp, is_switch: bool, egress: u8) -> bool {
     if hop.is_discarded() {
         return true;
     }
-    if decision.verdict == Verdict::Local && !returning(bytes) && departing.is_some() {
-        asked::remember(bytes);
-    }
     smp::apply(bytes, &decision, true);
     if let (Verdict::Forward { egress: port }, Some(departing), 0) =
         (decision.verdict, departing, egress)
@@ -94,11 +91,12 @@ fn obstacle(smp: &Smp, decision: &Decision) -> Option<Obstacle> {
     match decision.verdict {
         // ib_mad takes what is past its directed-route part for its own node's.
         Verdict::Route(Some(_)) => Some(Obstacle::NotByLid),
-        Verdict::Local if returning(smp) && !asked::answers(smp) => Some(Obstacle::NotAsked),
+        Verdict::Local if is_back(smp) && !asked::answers(smp) => Some(Obstacle::NotAsked),
         _ => None,
     }
 }
 
-fn returning(smp: &Smp) -> bool {
-    DrSmp::from_ib(smp).direction == Direction::Returning
+/// Returns whether the SMP goes back to who has asked, by its direction or by its method.
+fn is_back(smp: &Smp) -> bool {
+    DrSmp::from_ib(smp).direction == Direction::Returning || smp::is_answer(smp)
 }

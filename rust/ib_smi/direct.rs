@@ -105,7 +105,7 @@ pub(super) struct Queue {
     waiting: Atomic<u32>,
     #[pin]
     backlog: SpinLock<KVec<KBox<Packet>>>,
-    share: Share,
+    _share: Share,
 }
 
 // SAFETY: Slots are owned through `free`; they are filled before the queue is shared.
@@ -128,7 +128,7 @@ impl Queue {
                 slots: UnsafeCell::new(slots),
                 waiting: Atomic::new(0),
                 backlog <- new_spinlock!(backlog),
-                share,
+                _share: share,
             }),
             GFP_KERNEL,
         )?;
@@ -353,8 +353,15 @@ impl Queue {
             bindings::ib_qp_attr_mask_IB_QP_STATE | bindings::ib_qp_attr_mask_IB_QP_CUR_STATE;
         // SAFETY: The agent keeps its queue pair; completions are handled where one may sleep.
         let mended = unsafe { bindings::ib_modify_qp(self.agent.qp(), &mut *attr, mask as c_int) };
-        if mended != 0 {
-            pr_err!("QP0 could not be brought back to work (error {mended})\n");
+        if mended == 0 {
+            retry_flushed(self.agent.qp());
+        } else {
+            // SAFETY: The device outlives the agent.
+            let device = unsafe { Device::from_raw(self.device()) };
+            pr_err!(
+                "{}: QP0 could not be brought back to work (error {mended})\n",
+                device.name()
+            );
         }
     }
 
@@ -394,7 +401,6 @@ impl PinnedDrop for Queue {
     /// Nobody sends any more. The fields go after this, the agent first: by then it is not needed.
     fn drop(self: Pin<&mut Self>) {
         self.quiesce();
-        self.share.give_back(self.agent.qp());
         for slot in self.slots().iter() {
             if let Some(dma) = slot.dma {
                 // SAFETY: Mapped by `fill()`, and not in use.
@@ -423,8 +429,11 @@ unsafe extern "C" fn done(_cq: *mut bindings::ib_cq, wc: *mut bindings::ib_wc) {
     queue.drain();
 }
 
-/// Our part of a send queue, taken off what ib_mad believes it has.
-struct Share(c_int);
+/// Our part of a send queue, taken off what ib_mad believes it has, and given back when dropped.
+struct Share {
+    qp: *mut bindings::ib_qp,
+    slots: c_int,
+}
 
 impl Share {
     /// Tries before giving up, one a millisecond.
@@ -447,25 +456,44 @@ impl Share {
                 Ok(true)
             })?;
             if taken {
-                return Ok(Self(slots));
+                return Ok(Self { qp, slots });
             }
             fsleep(Delta::from_millis(1));
         }
         Err(EBUSY)
     }
+}
 
-    /// Gives back what was taken.
-    fn give_back(&self, qp: *mut bindings::ib_qp) {
+impl Drop for Share {
+    fn drop(&mut self) {
         // What waits would not be moved on if the limit rose above the count.
-        while !with_send_queue(qp, |queue, idle| {
+        while !with_send_queue(self.qp, |queue, idle| {
             if idle {
-                queue.max_active += self.0;
+                queue.max_active += self.slots;
             }
             idle
         }) {
             fsleep(Delta::from_millis(1));
         }
     }
+}
+
+/// Has ib_mad send once more what the device has flushed behind a failed request of ours, as ib_mad does
+/// behind one of its own.
+fn retry_flushed(qp: *mut bindings::ib_qp) {
+    with_send_queue(qp, |queue, _idle| {
+        let head = &raw mut queue.list;
+        // SAFETY: The lock that guards the list is held; all its entries are ib_mad's work requests.
+        unsafe {
+            let mut entry = (*head).next;
+            while entry != head {
+                let list = container_of!(entry, bindings::ib_mad_list_head, list);
+                let request = container_of!(list, bindings::ib_mad_send_wr_private, mad_list);
+                (*request).retry = 1;
+                entry = (*entry).next;
+            }
+        }
+    });
 }
 
 /// Calls `f` with ib_mad's account of QP0's send queue, locked, and whether nothing waits for it.

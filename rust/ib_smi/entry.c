@@ -34,3 +34,8 @@ void ib_smi_agent_send_response(const struct ib_mad_hdr *mad, const struct ib_gr
 {
 	rust_agent_send_response(mad, grh, wc, device, port_num, qpn, mad_len, opa);
 }
+
+void ib_smi_local_completions(struct work_struct *work)
+{
+	rust_local_completions(work);
+}

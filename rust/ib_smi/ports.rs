@@ -32,15 +32,31 @@ pub(super) struct Port {
 }
 
 impl Port {
-    fn open(device: &Device, number: u32) -> Result<Self> {
-        let smi = device.has_smi(number);
-        let agent = |has: bool, qp| has.then(|| Agent::register(device, number, qp)).transpose();
-        Ok(Self {
+    /// Opens a port, as far as it goes: one that cannot send in one way still sends in the others.
+    fn open(device: &Device, number: u32) -> Self {
+        let failed = |what: &str, error: &Error| {
+            pr_err!(
+                "{} port {number}: no {what} (error {})\n",
+                device.name(),
+                error.to_errno()
+            )
+        };
+        let agent = |has: bool, what, qp| {
+            has.then(|| Agent::register(device, number, qp))?
+                .inspect_err(|error| failed(what, error))
+                .ok()
+        };
+        let has_smi = device.has_smi(number);
+        Self {
             number,
-            smi: agent(smi, SpecialQp::Smi)?,
-            gsi: agent(device.has_gsi(number), SpecialQp::Gsi)?,
-            direct: agent(smi, SpecialQp::Smi)?.map(Queue::new).transpose()?,
-        })
+            smi: agent(has_smi, "agent on QP0", SpecialQp::Smi),
+            gsi: agent(device.has_gsi(number), "agent on QP1", SpecialQp::Gsi),
+            direct: agent(has_smi, "agent on QP0", SpecialQp::Smi).and_then(|agent| {
+                Queue::new(agent)
+                    .inspect_err(|error| failed("send slots on QP0", error))
+                    .ok()
+            }),
+        }
     }
 }
 
@@ -77,14 +93,7 @@ impl Client for Ports {
     fn add(device: &'static Device) -> Result<KBox<Self>> {
         let mut ports = KVec::new();
         for number in device.mad_ports() {
-            let port = Port::open(device, number).inspect_err(|error| {
-                pr_err!(
-                    "{} port {number}: cannot send, its SMPs go nowhere (error {})\n",
-                    device.name(),
-                    error.to_errno()
-                )
-            })?;
-            ports.push(port, GFP_KERNEL)?;
+            ports.push(Port::open(device, number), GFP_KERNEL)?;
         }
         Ok(KBox::new(Self(ports), GFP_KERNEL)?)
     }

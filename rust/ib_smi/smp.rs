@@ -5,7 +5,10 @@
 //! C header: [`include/rdma/ib_smi.h`](srctree/include/rdma/ib_smi.h)
 
 use crate::{
-    bindings::ib_smp,
+    bindings::{
+        self,
+        ib_smp, //
+    },
     dr::Decision, //
 };
 use core::mem::offset_of;
@@ -19,6 +22,14 @@ pub(crate) fn tid(smp: &Smp) -> u64 {
     smp.get(AT..)
         .and_then(<[u8]>::first_chunk)
         .map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
+/// Returns whether ib_mad takes the SMP for an answer: for the agent that its TID names.
+///
+/// C function: `ib_response_mad()`.
+pub(crate) fn is_answer(smp: &Smp) -> bool {
+    let method = u32::from(smp[offset_of!(ib_smp, method)]);
+    method & bindings::IB_MGMT_METHOD_RESP != 0 || method == bindings::IB_MGMT_METHOD_TRAP_REPRESS
 }
 
 /// Writes the decision into the SMP: the Return Path and, if `advance`, the Hop Pointer.

@@ -157,9 +157,10 @@ fn old_could_have_judged(hop: &Hop<'_>) -> bool {
 
 /// Posts an SMP as the rules want it to leave.
 fn post(port: Option<&Port>, outgoing: &Outgoing<'_>, hop: &Hop<'_>) -> Result<(), Obstacle> {
-    let queue = port
-        .and_then(|port| port.direct.as_ref())
-        .ok_or(Obstacle::NoAgent)?;
+    let port = port.ok_or(Obstacle::NoAgent)?;
+    let Some(queue) = &port.direct else {
+        return post_through_ib_mad(port, outgoing, hop);
+    };
     let (egress, ah) = match hop.decision.verdict {
         Verdict::Forward { egress } => (egress, None),
         Verdict::Route(lid) => {
@@ -182,6 +183,23 @@ fn post(port: Option<&Port>, outgoing: &Outgoing<'_>, hop: &Hop<'_>) -> Result<(
     };
     smp::apply(&mut packet.smp, &hop.decision, true);
     queue.send(packet)
+}
+
+/// Answers for a CA as ib_core does, where there are no slots: all that a switch needs them for is out.
+#[cold]
+fn post_through_ib_mad(
+    port: &Port,
+    outgoing: &Outgoing<'_>,
+    hop: &Hop<'_>,
+) -> Result<(), Obstacle> {
+    let agent = port.smi.as_ref().ok_or(Obstacle::NoAgent)?;
+    if hop.is_switch || !matches!(hop.decision.verdict, Verdict::Forward { .. }) {
+        return Err(Obstacle::NoAgent);
+    }
+    // ib_mad advances the Hop Pointer itself, by `departure`.
+    // SAFETY: Both are those of the MAD that is answered, valid while `outgoing` is.
+    unsafe { agent.answer(outgoing.mad, outgoing.wc, outgoing.grh, None) }
+        .map_err(|_| Obstacle::PostFailed)
 }
 
 /// Answers anything else, through ib_mad.

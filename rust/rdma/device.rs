@@ -84,7 +84,7 @@ impl Device {
         self.mad_ports().contains(&port) && unsafe { bindings::ib_smi_cap_smi(self.as_raw(), port) }
     }
 
-    /// Returns whether the port has a QP1 of ib_mad's.
+    /// Returns whether ib_core answers on the port's QP1.
     pub(crate) fn has_gsi(&self, port: u32) -> bool {
         // SAFETY: By the type invariants; the RDMA core has data of each port in `mad_ports()`.
         self.mad_ports().contains(&port) && unsafe { bindings::ib_smi_cap_gsi(self.as_raw(), port) }

@@ -200,7 +200,7 @@ fn send(node: &Node, port: &Port, config: &PortConfig, trap: &Trap, tid: u64) {
         data: trap.smp(tid, &issuer),
     };
     // Lost if it finds no way; it is sent again.
-    let _ = wire::send(node, port, 0, &packet);
+    wire::send(node, port, 0, &packet);
 }
 
 impl Tick for Node {

@@ -10,9 +10,17 @@ from pathlib import Path
 PERMISSIVE = 0xFFFF
 TIDS = itertools.count(1)
 
-_loader = importlib.machinery.SourceFileLoader("smp_story", str(Path(__file__).parents[1] / "smp-story"))
-story = importlib.util.module_from_spec(importlib.util.spec_from_loader("smp_story", _loader))
-_loader.exec_module(story)
+
+
+def load_script(name):
+    """A script of the project's as a module."""
+    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), str(Path(__file__).parents[1] / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+story = load_script("smp-story")
 
 
 def make(ptr, cnt, ipath=(), rpath=(), *, ret=False, slid=PERMISSIVE, dlid=PERMISSIVE, tid=None, method=None,

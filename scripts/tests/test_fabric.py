@@ -2,6 +2,7 @@
 """The fabric as configfs and scripts/ibfabric build it: descriptions read and refused, nodes and links
 that come and go, and fabrics that ibnetdiscover finds as they were described."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ SCRIPTS = Path(__file__).parents[1]
 sys.path.insert(0, str(SCRIPTS))
 
 # pylint: disable=wrong-import-position
+from guestlib.guest import Guest, new_results  # noqa: E402
 from topo import compare, dot, dump, generate, parse  # noqa: E402
 from topo.model import TopologyError  # noqa: E402
 
@@ -551,3 +553,31 @@ def test_generated_and_drawn(guest):
     svg = guest.check("cat /tmp/fabric.svg")
     assert svg.count('class="node"') == 14 and svg.count('class="edge"') == 16
     assert guest.check(f"{TOOL} list | grep -c Initialize").strip() == "16"
+
+
+@pytest.fixture(name="large_guest", scope="module")
+def large_guest_fixture():
+    """A guest with memory for large fabrics, only where they are asked for."""
+    if not os.environ.get("IB_SMI_LARGE"):
+        pytest.skip("large fabrics take ten minutes and 8 GB: IB_SMI_LARGE=1 asks for them")
+    with Guest("stock", mem="8G", results=new_results("test_fabric-large")) as guest:
+        guest.check("dmesg -n 1; modprobe ib_umad; /src/scripts/load")
+        yield guest
+
+
+def test_a_large_public_description(large_guest, shared):
+    text = (shared / "topologies/topograph_example.out").read_text(encoding="utf-8")
+    out = large_guest.check(f"{TOOL} load /shared/topologies/topograph_example.out", timeout=600)
+    assert "loaded: 40 switches, 582 HCAs, 1114 links" in out
+    assert discover(large_guest, text) == []
+    large_guest.check(f"{TOOL} unload", timeout=300)
+    assert is_empty(large_guest)
+
+
+def test_a_fat_tree_of_1344_nodes(large_guest):
+    out = large_guest.check(f"{TOOL} gen fat-tree --levels 3 --radix 16 --load", timeout=600)
+    assert "loaded: 320 switches, 1024 HCAs, 3072 links" in out
+    assert large_guest.check(f"{TOOL} list | grep -c Initialize").strip() == "3072"
+    assert "sw0" in large_guest.check("smpquery -C hca0 -D nodedesc 0,1")
+    large_guest.check(f"{TOOL} unload", timeout=300)
+    assert is_empty(large_guest)

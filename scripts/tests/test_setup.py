@@ -45,7 +45,7 @@ class TestSysroot:
     def test_not_root(self, world):
         said = message(world(SCRIPTS / "sysroot", fake={"id": "echo 1000"}, IB_SMI_GOAL="test"))
         assert said == (
-            "error: this sets up a sysroot and boots guests, which needs root: try 'sudo make test'\n"
+            "error: this needs root: try 'sudo make test'\n"
         )
 
     def test_no_space(self, world):

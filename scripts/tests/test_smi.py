@@ -195,6 +195,27 @@ def test_m11_nor_one_from_a_client_of_this_host(pair):
     assert "hca1" in pair.check("smpquery -C hca0 -D nodedesc 0,1,2")
 
 
+def test_m11_nor_in_any_other_form(pair):
+    before = discards(pair)
+    out = pair.check("python3 -B /src/scripts/tests/unasked.py")
+    lines = out.strip().splitlines()
+    assert len(lines) == 7
+    for line in lines:
+        assert line.endswith(", 0 received"), out
+    assert discards(pair)["not-asked"] - before["not-asked"] == 7
+
+
+def test_an_sm_on_the_own_node_is_answered_to(pair):
+    # SMInfo is for a subnet manager: the request goes to OpenSM's agent on the same port, whose answer
+    # comes back to sminfo, which did ask.
+    out = pair.check(
+        "port=0x$(sed 's/://g; s/0$/1/' /sys/class/infiniband/hca0/node_guid)\n"
+        "opensm -g $port -f /tmp/opensm.log >/dev/null 2>&1 & manager=$!\n"
+        "for try in $(seq 60); do sminfo -C hca0 -t 200 -D 0 2>/dev/null && break; sleep .5; done\n"
+        "kill $manager; wait $manager; true", timeout=120)
+    assert "SMINFO_MASTER" in out or "SMINFO_DISCOVERING" in out
+
+
 def test_a_reply_leaves_a_ca_by_the_port_it_came_in(pair):
     # Past its end with a Return Path of the sender's making: the CA has no such port.
     smp = out(3, 2, (1, 2))

@@ -66,7 +66,8 @@ DECLARE_EVENT_CLASS(ib_smi_hop,
 	TP_PROTO(const struct ib_smi_hop *hop),
 	TP_ARGS(hop),
 	TP_STRUCT__entry(
-		__string(device, hop->device ? dev_name(&hop->device->dev) : "-")
+		/* Not dev_name(), which may be freed when the device is renamed. */
+		__string(device, hop->device ? hop->device->name : "-")
 		__field(u64, tid)
 		__field(u32, port)
 		__field(u32, attr_mod)

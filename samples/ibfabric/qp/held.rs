@@ -21,8 +21,8 @@ use kernel::{
     alloc::{
         allocator::Kmalloc,
         flags::{
-            GFP_ATOMIC,
             __GFP_NOWARN, //
+            GFP_ATOMIC,
         }, //
     },
     prelude::*,

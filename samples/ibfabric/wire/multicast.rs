@@ -50,7 +50,8 @@ fn begin(node: &Node, ingress: &Port, packet: &Packet) -> bool {
         return false;
     };
     let ports = mft.ports(packet.dlid);
-    if ports.is_empty() {
+    // Subnet management is never for many.
+    if ports.is_empty() || packet.is_smp() {
         ingress.counters.relay_errors.bump();
         return false;
     }
