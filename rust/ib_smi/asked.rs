@@ -26,7 +26,7 @@ static TIDS: [Atomic<u64>; REMEMBERED] = [const { Atomic::new(0) }; REMEMBERED];
 static NEXT: Atomic<u32> = Atomic::new(0);
 
 /// Remembers a request.
-pub(super) fn remember(request: &Smp) {
+pub(crate) fn remember(request: &Smp) {
     let at = NEXT.fetch_add(1u32, ordering::Relaxed) as usize % REMEMBERED;
     if let Some(entry) = TIDS.get(at) {
         entry.store(smp::tid(request), ordering::Relaxed);
@@ -34,7 +34,7 @@ pub(super) fn remember(request: &Smp) {
 }
 
 /// Returns whether an answer belongs to one of the last requests.
-pub(super) fn answers(answer: &Smp) -> bool {
+pub(crate) fn answers(answer: &Smp) -> bool {
     let tid = smp::tid(answer);
     tid != 0
         && TIDS
