@@ -85,6 +85,7 @@ def main():
         limit(options.timeout)
         guest.start()
         status = run(guest, options)
+        guest.settle()
     except GuestTimeout as error:
         tell(f"error: {error}")
         status = TIMEOUT

@@ -145,6 +145,7 @@ class Guest:
         return self
 
     def __exit__(self, kind, value, trace):
+        self.settle()
         self.stop()
         # A report explains a failure better than the failure that came of it.
         found = self.reports()
@@ -152,6 +153,20 @@ class Guest:
             raise KernelReport("the guest's kernel reported:\n" + "\n\n".join(found))
 
     def start(self):
+        """Boots, and returns when the guest can run commands.
+
+        QEMU itself was seen to die now and then while a guest boots under emulation: that is said, and
+        tried once more.
+        """
+        try:
+            self.boot()
+        except GuestDied as error:
+            tell(f"NOTE: the guest died while it booted, once more: {error}")
+            self.died = False
+            self.answers = b""
+            self.boot()
+
+    def boot(self):
         """Boots, and returns when the guest can run commands."""
         shutil.rmtree(self.commands, ignore_errors=True)
         self.commands.mkdir()
@@ -182,6 +197,21 @@ class Guest:
         except BaseException:
             self.stop()
             raise
+
+    def settle(self):
+        """Waits until the console has what the kernel said so far, which it writes in its own time.
+
+        Otherwise a report could be looked at when half of it is there.
+        """
+        mark = f"guest: the end {secrets.token_hex(4)}"
+        try:
+            self.run(f"echo '<3>{mark}' >/dev/kmsg", timeout=5)
+            deadline = time.monotonic() + 5
+            while mark not in self.console and time.monotonic() < deadline:
+                time.sleep(0.02)
+        except (GuestError, OSError):
+            # A guest that is dead or does not answer says no more.
+            pass
 
     def stop(self):
         """Kills the guest. What it wrote to its results folder is already there."""

@@ -181,6 +181,11 @@ unsafe extern "C" fn get_port_immutable<P: Provider>(
         out.gid_tbl_len = c_int::try_from(attr.gids)?;
         out.pkey_tbl_len = attr.pkeys.into();
         out.core_cap_flags = bindings::RDMA_CORE_PORT_IBA_IB;
+        if port == 0 {
+            // ib_core's SA client asks for this of the wrong port when a switch goes, and would leave a
+            // delayed work behind that an event on port 0 has queued.
+            out.core_cap_flags &= !bindings::RDMA_CORE_CAP_IB_SA;
+        }
         out.max_mad_size = u32::try_from(mad::MAD_SIZE)?;
         Ok(0)
     })
