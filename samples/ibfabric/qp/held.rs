@@ -21,8 +21,8 @@ use kernel::{
     alloc::{
         allocator::Kmalloc,
         flags::{
-            __GFP_NOWARN, //
             GFP_ATOMIC,
+            __GFP_NOWARN, //
         }, //
     },
     prelude::*,
