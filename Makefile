@@ -16,7 +16,7 @@ S := $(CURDIR)/scripts
 .PHONY: help
 help: ## this list
 	@echo 'make TARGET, as root where a guest or the sysroot is needed:'
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(CURDIR)/Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' $(CURDIR)/Makefile | expand -t 16
 	@echo 'make KDIR=TREE builds the modules for the kernel that was prepared or built in TREE, into build/RELEASE.'
 	@echo 'make test PYTEST="-k name" passes arguments to pytest.'
 
@@ -32,6 +32,10 @@ test: ## set up what is missing, build, and run all tests
 test-builtin: ## the module on a kernel with ib_core built in, which is built first
 	@$(S)/build builtin
 	@$(S)/test -k test_builtin $(PYTEST)
+
+.PHONY: test-large
+test-large: ## fabrics of hundreds of nodes, in a guest of 8 GB
+	@IB_SMI_LARGE=1 $(S)/test -k test_fabric $(PYTEST)
 
 .PHONY: check
 check: ## formatting, lints and other checks of the sources
