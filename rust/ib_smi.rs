@@ -3,8 +3,8 @@
 //! The InfiniBand Subnet Management Interface: what becomes of directed-route SMPs on QP0.
 //!
 //! The rooms below are in the order in which an SMP meets them: it comes in (`abi`, `origin`), is
-//! judged (`arrival`, `departure`, by the rules in `dr`), is sent on (`transmit`, `ports`, `direct`),
-//! and is told about (`hop`, `trace`, `dyndbg`, `counters`).
+//! judged (`arrival`, `departure`, by the rules in `dr`), is sent on (`transmit`, `ports`, `direct`,
+//! `send_queue`), and is told about (`hop`, `trace`, `dyndbg`, `counters`).
 
 use kernel::{
     debugfs,
@@ -31,6 +31,7 @@ mod ib_smi {
 
     pub(crate) mod direct;
     pub(crate) mod ports;
+    pub(crate) mod send_queue;
     pub(crate) mod transmit;
 
     pub(crate) mod counters;
