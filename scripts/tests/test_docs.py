@@ -111,6 +111,12 @@ def test_points_agree():
     assert symbols("point") == enum("rust/ib_smi/hop.rs", "Point")
 
 
+def test_formats_agree():
+    body = re.search(r"enum Format \{\n(.*?)\n\}", (SRC / "rust/ib_smi/smp.rs").read_text(), re.DOTALL)[1]
+    names = {int(number): name.lower() for name, number in re.findall(r"^    (\w+) = (\d+),", body, re.MULTILINE)}
+    assert names and symbols("format") == names
+
+
 def test_rules_agree():
     assert symbols("rule") == {0: "-"} | enum("rust/dr/rule.rs", "Rule")
 
