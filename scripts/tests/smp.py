@@ -25,8 +25,6 @@ def load_script(name):
     return module
 
 
-
-
 def make(ptr, cnt, ipath=(), rpath=(), *, ret=False, slid=PERMISSIVE, dlid=PERMISSIVE, tid=None, method=None,
          attr=0x11, high_tid=0):
     """The bytes of an SMP. The paths start at element 1."""
