@@ -367,7 +367,7 @@ def test_a_request_that_only_the_ledger_knows():
 
 def test_a_fabric_that_is_told():
     fabric = wiring.from_lines([("hca0", "ca", "0x1", "1"), ("sw0", "switch", "0x2", "4"), ("hca1", "ca", "0x3", "1")],
-                               [("hca0:1", "sw0:1"), ("sw0:2", "hca1:1", "down")], "a file")
+                               [("hca0:1", "sw0:1"), ("sw0:2", "hca1:1", "down")])
     writer = Writer()
     writer.send(path=(1, 2))
     chain = (("hca0", 0, 1), ("sw0", 1, 2))
@@ -393,6 +393,9 @@ def test_counters_say_why():
         finding = only(writer, counters={("sw2", 3): {counter: 1}})
         assert brief(finding) == expected and finding.cause == cause
     assert only(writer, counters={("sw1", 8): {"xmit_discards": 1}}).cause == "not-sent"
+    writer, expected = no_way_by_lid()
+    finding = only(writer, counters={("sw2", 0): {"relay_errors": 1}})
+    assert brief(finding) == expected and finding.cause == "no-route" and finding.certain
 
 
 def test_the_node_that_is_expected():

@@ -83,7 +83,7 @@ def after_never_arrived(request, finding, scene):
             yield tool(request, "ibroute", before), f"has the forwarding table of {finding.device} a port for {lid}?"
         yield f"ibtracert {request.slid if request.slid != PERMISSIVE else 'LID-OF-THE-SWITCH'} {lid}", "the way by LID"
         return
-    yield from link(request, finding)
+    yield from link(request, finding, scene)
     if finding.cause == "no-buffer":
         yield None, f"{finding.next}: VL15 has no flow control; send less at a time (OpenSM: max_wire_smps)"
     if scene.crossed_from(finding.device, finding.port):
@@ -91,7 +91,7 @@ def after_never_arrived(request, finding, scene):
                      "must not look at either. Send it again without (smpquery without -y)")
 
 
-def link(request, finding):
+def link(request, finding, scene):
     """The state of a link."""
     before = prefix(request, finding.hop - 1)
     if before is not None:
@@ -99,9 +99,10 @@ def link(request, finding):
             f"LinkState and PhysLinkState of port {finding.port} of {finding.device}")
         if finding.cause not in ("no-link", "link-down"):
             yield query(request, "nodeinfo", request.path[:finding.hop]), "whether the far end answers at all"
-    virtual = "/sys/kernel/debug/ibfabric"
-    yield (f"grep {finding.device}:{finding.port} {virtual}/links {virtual}/counters",
-           "in the virtual fabric: is there a link, and what do its ends count?")
+    if scene.told is not None and scene.told.virtual:
+        virtual = "/sys/kernel/debug/ibfabric"
+        yield (f"grep {finding.device}:{finding.port} {virtual}/links {virtual}/counters",
+               "in the virtual fabric: is there a link, and what do its ends count?")
 
 
 def after_misrouted(request, finding, _):

@@ -9,6 +9,8 @@ FABRIC = Path("/sys/kernel/debug/ibfabric")
 NAMES = {"VL15_dropped": "vl15_dropped", "port_xmit_discards": "xmit_discards", "port_rcv_errors": "rcv_errors",
          "port_rcv_switch_relay_errors": "relay_errors", "symbol_error": "symbol_errors",
          "link_downed": "link_downed", "link_error_recovery": "link_recoveries"}
+# Those that rise when all is well.
+PLAIN = ("xmit", "rcv", "forwarded", "held")
 
 
 def lines(name):
@@ -25,7 +27,9 @@ def snapshot():
     for end, *words in lines("counters") or []:
         device, _, port = end.rpartition(":")
         pairs = (word.partition("=") for word in words)
-        found[device, int(port)] = {name: int(value) for name, _, value in pairs if value.isdigit()}
+        # What a fault that is staged there did, no hardware would tell.
+        found[device, int(port)] = {name: int(value) for name, _, value in pairs
+                                    if value.isdigit() and not name.startswith("fault_")}
     virtual = {device for device, _ in found}
     for folder in sorted(SYSFS.glob("*/ports/*/counters")):
         device, port = folder.parts[-4], folder.parts[-2]
@@ -52,3 +56,8 @@ def rise(before, after):
         if rose:
             found[end] = rose
     return found
+
+
+def told(rose):
+    """What a port's counters say of losses, as text; what was merely sent and received tells nothing."""
+    return " ".join(f"{name}+{by}" for name, by in rose.items() if name not in PLAIN)

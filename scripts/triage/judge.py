@@ -3,6 +3,7 @@
 
 from . import outgoing, returning
 from .event import PERMISSIVE
+from .links import because, no_route, note_counters, split
 from .misrouted import misrouted
 from .verdict import Finding
 
@@ -21,7 +22,7 @@ def judge_all(scene):
 def judge(request, scene):
     """What happened to a request, all its tries taken together."""
     if not request.attempts:
-        return by_ledger(request)
+        return by_ledger(request, scene)
     findings = [judge_attempt(request, attempt, scene) for attempt in request.attempts]
     finding = next((found for found in findings if found.verdict == "misrouted"), None)
     finding = finding or next((found for found in findings if found.verdict == "ok"), findings[-1])
@@ -68,7 +69,7 @@ def correct(finding, request, scene):
     return finding
 
 
-def by_ledger(request):
+def by_ledger(request, scene):
     """What the ledger says of a request that has no event."""
     entry = request.entry
     evidence = [f"ledger: {entry.text}"]
@@ -79,6 +80,12 @@ def by_ledger(request):
     place = {"device": entry.device, "port": entry.port, "evidence": evidence}
     if entry.state == "late":
         return returning.too_late(entry.late_ms, hop=0, **place)
-    where = "by LID" if entry.slid != PERMISSIVE else "from this port"
-    return Finding("unknown", f"it was sent {where}, no node here has seen it, and no answer came", hop=0,
-                   next=f"LID {entry.slid:#x}" if entry.slid != PERMISSIVE else None, certain=False, **place)
+    if entry.slid == PERMISSIVE:
+        return Finding("unknown", "it was sent, no node here has seen it, and no answer came", hop=0, certain=False,
+                       **place)
+    lost = no_route(scene)
+    finding = Finding("never-arrived" if lost else "unknown", "it was sent by LID, and no node here has seen it"
+                      f"{because('no-route' if lost else None)}", hop=0, cause="no-route" if lost else None,
+                      certain=False, **place)
+    note_counters(finding, map(split, lost), scene)
+    return finding

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the state of a link, counters and other SMPs say of one that was lost there."""
 
+from .counters import told
+
 CAUSES = {
     "no-link": "there is no link at that port",
     "link-down": "the link is down",
     "no-buffer": "the far end had no receive buffer",
     "not-sent": "the port discarded it instead of sending it",
     "damaged": "the far end counted a packet that it could not take",
-    "no-route": "the switch discarded it: its forwarding table has no way to that LID, or that way has no link",
+    "no-route": "a forwarding table has no way to that LID",
     "return-path": "its Return Path was damaged",
 }
 
@@ -34,8 +36,13 @@ def cause(step, peer, scene):
     return "not-sent" if scene.counters.get(end, {}).get("xmit_discards") else None
 
 
+def no_route(scene):
+    """The ports that had no way for something that goes by LID."""
+    return [f"{device}:{port}" for (device, port), rose in scene.counters.items() if rose.get("relay_errors")]
+
+
 def note_crossings(finding, step, to, scene):
-    """Notes what else went over the link."""
+    """Notes what else went over the link, and what its ends counted."""
     others = scene.crossed_from(step.device, step.egress)
     link = f"{step.device}:{step.egress}" + (f" → {to}" if to else "")
     if others:
@@ -43,12 +50,14 @@ def note_crossings(finding, step, to, scene):
                                 "lost was lost by chance or was picked out")
     else:
         finding.evidence.append(f"no SMP went over {link} in this trace")
-    for end, name in ((f"{step.device}:{step.egress}", (step.device, step.egress)), (to, to and split(to))):
-        rose = scene.counters.get(name, {}) if name else {}
-        # What was merely counted as sent and received tells nothing.
-        told = " ".join(f"{key}+{by}" for key, by in rose.items() if key not in ("xmit", "rcv", "forwarded", "held"))
-        if told:
-            finding.evidence.append(f"counters of {end}: {told}")
+    note_counters(finding, [(step.device, step.egress)] + ([split(to)] if to else []), scene)
+
+
+def note_counters(finding, ends, scene):
+    """Notes the counters of ports that rose."""
+    for device, port in ends:
+        if rose := told(scene.counters.get((device, port), {})):
+            finding.evidence.append(f"counters of {device}:{port}: {rose}")
 
 
 def split(end):

@@ -44,6 +44,9 @@ REASONS = {
     "send-failed": "the device took the work request, and completed it with an error",
     "no-listener": "no agent on this port takes it",
 }
+# Those of the rules; the rules would let the others pass.
+BY_RULE = ("hop-count", "hop-pointer", "no-such-port", "port-zero", "ca-in-transit", "not-from-wire", "wrong-port",
+           "nowhere-to-go", "not-returning")
 # Of these, the node was reached, and nobody was there.
 NOBODY = ("no-sma", "no-listener")
 

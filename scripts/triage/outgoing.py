@@ -2,7 +2,7 @@
 """Finds what happened to a request that has no answer."""
 
 from . import names
-from .links import because, cause, note_crossings
+from .links import because, cause, no_route, note_counters, note_crossings, split
 from .verdict import Finding
 
 
@@ -27,7 +27,8 @@ def discarded(attempt, step):
         return Finding("never-left", f"{step.where} did not send it: {event.reason}, {why}{says}", **common)
     if event.reason in names.NOBODY:
         return Finding("nobody-listens", f"it reached {step.where}, but {why}", **common)
-    return Finding("dropped", f"{step.where} dropped it by rule {event.rule}: {event.reason}, {why}{says}", **common)
+    by = f"dropped it by rule {event.rule}" if event.reason in names.BY_RULE else "could not pass it on"
+    return Finding("dropped", f"{step.where} {by}: {event.reason}, {why}{says}", **common)
 
 
 def element_in_words(step, event):
@@ -86,12 +87,10 @@ def beyond(request, attempt, scene):
 
 def beyond_lid(last, scene):
     """The same, where it left by LID."""
-    lid = last.last.lid
-    dropped = scene.counters.get((last.device, 0), {}).get("xmit_discards") or any(
-        found.get("xmit_discards") for (device, _), found in scene.counters.items() if device == last.device)
-    finding = Finding(
-        "never-arrived" if scene.crossed else "unknown", hop=last.place + 1, device=last.device, next=f"LID {lid:#x}",
-        cause="no-route" if dropped else None, certain=bool(dropped), evidence=[last.last.text])
-    finding.what = (f"{last.device} sent it on to LID {lid:#x}, and no node saw it after that"
-                    f"{because(finding.cause)}")
+    lost = no_route(scene)
+    lid = f"LID {last.last.lid:#x}"
+    finding = Finding("never-arrived" if scene.crossed or lost else "unknown", hop=last.place + 1, device=last.device,
+                      next=lid, cause="no-route" if lost else None, certain=bool(lost), evidence=[last.last.text])
+    finding.what = f"{last.device} sent it on to {lid}, and no node saw it after that{because(finding.cause)}"
+    note_counters(finding, map(split, lost), scene)
     return finding

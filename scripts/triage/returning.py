@@ -35,8 +35,8 @@ def discarded(request, attempt, step):
     damage = damaged(attempt)
     element = event.path[event.before - 2] if 2 <= event.before <= len(event.path) + 1 else None
     says = f"; Return Path element {event.before - 1} is {element}" if element is not None else ""
-    finding = Finding("lost-on-return", f"{step.where} dropped the answer by rule {event.rule}: {event.reason}, "
-                      f"{why}{says}", cause="return-path" if damage else None, **common)
+    by = f"dropped the answer by rule {event.rule}" if event.reason in names.BY_RULE else "could not send the answer"
+    finding = Finding("lost-on-return", f"{step.where} {by}: {event.reason}, {why}{says}", cause="return-path" if damage else None, **common)
     finding.evidence += damage
     return finding
 

@@ -30,7 +30,7 @@ def line(step, start):
     way = "response" if step.returning else "request"
     ms = (step.time - start) * 1000
     return (f"  {ms:8.2f} ms  {way:<8}  {step.where:<8} {ingress:<14} {deed(step):<28} "
-            f"hop {hop:>5} of {event.count:<3} {event.rule}").rstrip()
+            f"{f'hop {hop} of {event.count}':<14} {event.rule}").rstrip()
 
 
 def story(request):

@@ -165,9 +165,10 @@ class Request:
     @property
     def path(self):
         """The Initial Path from element 1 on, if it is known."""
-        if self.entry is not None and self.entry.path is not None:
-            return self.entry.path
-        return None if self.sample.returning else self.sample.path
+        if self.sample is None or self.sample.returning:
+            return self.entry.path if self.entry is not None else None
+        # Of more than 63 hops the events have none.
+        return self.sample.path if len(self.sample.path) == self.sample.count else None
 
     @property
     def start(self):

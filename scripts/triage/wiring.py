@@ -16,6 +16,8 @@ class Wiring:
     def __init__(self, source="the events", exact=False):
         self.source = source
         self.exact = exact
+        # Whether it is the fabric of ibfabric on this host.
+        self.virtual = False
         self.peers = {}
         self.down = set()
         # Nodes that are known: name: (kind, number of ports).
@@ -78,9 +80,10 @@ def infer(attempts):
     return wiring
 
 
-def from_lines(nodes, links, source):
+def from_lines(nodes, links):
     """The links that ibfabric shows, as words of its files `nodes` and `links`."""
-    wiring = Wiring(source, exact=True)
+    wiring = Wiring("the virtual fabric", exact=True)
+    wiring.virtual = True
     for name, kind, _, ports, *_ in nodes:
         wiring.nodes[name] = kind, int(ports)
     for a, b, *down in links:
