@@ -154,38 +154,46 @@ def test_hop_count_64(tree):
     assert (request["rule"], request["reason"]) == ("C14-6", "hop-count")
 
 
-def test_a_transit_switch_that_checks_the_m_key(tree):
-    # No M_Key is set anywhere: a request with one passes, but for this switch.
-    smpquery = f"-- smpquery -C hca0 -t 200 -y 0x77 -D nodeinfo {FAR}"
-    assert triage(tree, smpquery)[0] == 0
-    request = judged(tree, smpquery, ("never-arrived", 3, "sw2"), **faults("sw2", check_mkey="all"))
-    assert request["next"] == "sw1:3"
-    assert triage(tree, smpquery.replace("-y 0x77 ", ""), **faults("sw2", check_mkey="all"))[0] == 0
-
-
 MKEY, WRONG = 0x1122334455667788, 0x0022334455667788
+
+
+def set_m_key(guest, path, key, level, old=0):
+    """Sets the M_Key and its protect level at the end of a path. Returns the PortInfo that was set."""
+    path = tuple(map(int, path.split(",")[1:]))
+    now = sma.one(guest, sma.PORT_INFO, 0, path=path, mkey=old)
+    data = sma.pack(sma.PORT_INFO, now.data, mkey=key, protect=level, state=0, phys_state=0)
+    assert sma.one(guest, sma.PORT_INFO, 0, data, method=sma.SET, path=path, mkey=old).status == 0
+    return data
+
+
+def test_a_transit_switch_that_checks_the_m_key(tree):
+    set_m_key(tree, "0,1,3", MKEY, 0)
+    try:
+        # As it should be, it does not look at the M_Key of what it passes on.
+        assert triage(tree, ask())[0] == 0
+        request = judged(tree, ask(), ("never-arrived", 3, "sw2"), **faults("sw2", check_mkey="all"))
+        assert request["next"] == "sw1:3"
+        smpquery = f"-- smpquery -C hca0 -t 200 -y {MKEY:#x} -D nodeinfo {FAR}"
+        assert triage(tree, smpquery, **faults("sw2", check_mkey="all"))[0] == 0
+    finally:
+        set_m_key(tree, "0,1,3", 0, 0, MKEY)
 
 
 @pytest.mark.parametrize("level", range(4))
 def test_a_wrong_m_key(tree, level):
-    path = tuple(map(int, FAR.split(",")[1:]))
-    answer = sma.change(tree, sma.PORT_INFO, 0, path=path, mkey=0, protect=level)
-    assert answer.status == 0
-    now = sma.one(tree, sma.PORT_INFO, 0, path=path)
-    data = sma.pack(sma.PORT_INFO, now.data, mkey=MKEY, protect=level, state=0, phys_state=0)
-    assert sma.one(tree, sma.PORT_INFO, 0, data, method=sma.SET, path=path).status == 0
+    data = set_m_key(tree, FAR, MKEY, level)
     try:
         for method, served in ((sma.GET, level < 2), (sma.SET, False)):
-            for key in (WRONG, MKEY):
-                smp = sma.make(sma.PORT_INFO, 0, data, method=method, path=path, mkey=key)
-                command = f"-- /src/scripts/dr-smp -C hca0 --timeout 200 --raw {smp.hex()}"
-                if key == MKEY or served:
-                    assert triage(tree, command)[0] == 0
-                else:
-                    judged(tree, command, ("silent", 4, "hca2"))
+            smp = sma.make(sma.PORT_INFO, 0, data, method=method, path=tuple(map(int, FAR.split(",")[1:])), mkey=WRONG)
+            command = f"-- /src/scripts/dr-smp -C hca0 --timeout 200 --raw {smp.hex()}"
+            if served:
+                assert triage(tree, command)[0] == 0
+            else:
+                judged(tree, command, ("silent", 4, "hca2"))
+        # The right one is served at every level.
+        assert triage(tree, f"-- smpquery -C hca0 -t 200 -y {MKEY:#x} -D portinfo {FAR}")[0] == 0
     finally:
-        data = sma.pack(sma.PORT_INFO, data, mkey=0, protect=0)
-        assert sma.one(tree, sma.PORT_INFO, 0, data, method=sma.SET, path=path, mkey=MKEY).status == 0
+        set_m_key(tree, FAR, 0, 0, MKEY)
 
 
 def test_an_endpoint_that_counts_ports_from_zero(tree):
