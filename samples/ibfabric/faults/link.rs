@@ -189,6 +189,8 @@ pub(crate) struct LinkFaults {
     pub(crate) corrupt: Knob<Patch>,
     /// How many found no room since the beginning.
     lost: u64,
+    /// Whether one is just leaving.
+    leaving: bool,
     /// In the order in which they came.
     queue: Ring<KBox<Waiting>, Kmalloc>,
     delivery: Arc<Delivery>,
@@ -206,6 +208,7 @@ impl LinkFaults {
                 truncate: Knob::OFF,
                 corrupt: Knob::OFF,
                 lost: 0,
+                leaving: false,
                 queue: Ring::new(CAPACITY)?,
                 delivery: Delivery::new(at)?,
             },
@@ -301,12 +304,14 @@ impl LinkFaults {
         self.delivery.wake_in(0);
     }
 
-    /// Takes out the next packet, if its time has come.
+    /// Takes out the next packet, if its time has come. The one before has left.
     pub(super) fn take_due(&mut self) -> Option<KBox<Waiting>> {
-        if self.queue.get(0)?.left() > 0 {
-            return None;
+        self.leaving = self.queue.get(0).is_some_and(|next| next.left() == 0);
+        if self.leaving {
+            self.queue.pop()
+        } else {
+            None
         }
-        self.queue.pop()
     }
 
     /// Wakes the delivery up for the next packet.
@@ -318,7 +323,8 @@ impl LinkFaults {
 
     /// What is held back, and what was lost.
     pub(crate) fn show_queue(&self, f: &mut dyn fmt::Write) -> fmt::Result {
-        let (waiting, lost) = (self.queue.len(), self.lost);
+        let waiting = self.queue.len().saturating_add(self.leaving.into());
+        let lost = self.lost;
         write!(f, "waiting={waiting} capacity={CAPACITY} lost={lost}")
     }
 

@@ -64,7 +64,7 @@ impl Trigger {
         match self.when {
             When::All => true,
             When::Nth(number) => self.seen == u64::from(number),
-            When::Every(number) => self.seen % u64::from(number) == 0,
+            When::Every(number) => self.seen.checked_rem(number.into()) == Some(0),
             When::Percent(percent, _) => self.roll() < percent.into(),
         }
     }
