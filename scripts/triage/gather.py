@@ -18,6 +18,7 @@ def gather(events, known=None):
 
     The first round is for the links, by which the second tells apart what goes over them.
     """
+    events = [event for event in events if event.is_directed]
     inferred = wires.infer(attempts_of(Gatherer(known).take(events)))
     requests = Gatherer(known or inferred).take(events)
     return requests, wires.infer(attempts_of(requests))

@@ -80,6 +80,8 @@ def by_ledger(request, scene):
     place = {"device": entry.device, "port": entry.port, "evidence": evidence}
     if entry.state == "late":
         return returning.too_late(entry.late_ms, hop=0, **place)
+    if entry.state == "refused":
+        return Finding("never-left", f"{entry.device}:{entry.port} did not send it", hop=0, **place)
     if entry.slid == PERMISSIVE:
         return Finding("unknown", "it was sent, no node here has seen it, and no answer came", hop=0, certain=False,
                        **place)

@@ -26,6 +26,7 @@ class Entry:
     state: str
     rtt_us: int | None = None
     timeout_ms: int | None = None
+    retries: int = 0
     text: str = ""
     slid: int = PERMISSIVE
     dlid: int = PERMISSIVE
@@ -41,7 +42,12 @@ class Entry:
         """By how much the answer was late."""
         if self.rtt_us is None or self.timeout_ms is None:
             return None
-        return max(self.rtt_us / 1000 - self.timeout_ms, 0)
+        return max(self.rtt_us / 1000 - self.patience_ms, 0)
+
+    @property
+    def patience_ms(self):
+        """For how long an answer is waited for, all tries together; None if it is not known."""
+        return None if self.timeout_ms is None else self.timeout_ms * (self.retries + 1)
 
 
 def number(text):
@@ -63,7 +69,8 @@ def entry(line):
     lids = {name: value for name, word in (("slid", "drslid"), ("dlid", "drdlid"))
             if (value := number(words.get(word))) is not None}
     return Entry(**wanted, device=words["device"], path=elements, state=words["state"], text=line.strip(), words=words,
-                 rtt_us=number(words.get("rtt_us")), timeout_ms=number(words.get("timeout_ms")), **lids)
+                 rtt_us=number(words.get("rtt_us")), timeout_ms=number(words.get("timeout_ms")),
+                 retries=number(words.get("retries")) or 0, **lids)
 
 
 def read(file=FILE, since=-1):

@@ -21,6 +21,7 @@ QUERIES = {0x10: "nodedesc", 0x11: "nodeinfo", 0x12: "switchinfo", 0x14: "guids"
 CODES = {1: "the base or class version is not supported", 2: "the method is not supported",
          3: "the attribute is not supported, or not with this method",
          7: "the attribute or its modifier has a value that is not valid"}
+UNSUPPORTED = 3
 
 # Why an SMP is discarded: what it means. The names are those of the events.
 REASONS = {

@@ -23,10 +23,10 @@ def discarded(attempt, step):
     common = {"hop": max(step.place, 0), "device": step.device, "port": step.first.port, "rule": event.rule,
               "reason": event.reason, "evidence": [event.text]}
     says = element_in_words(step, event)
-    if step.first.kind == "send" or (step is attempt.out[0] and step.place <= 0 and not step.ingress):
-        return Finding("never-left", f"{step.where} did not send it: {event.reason}, {why}{says}", **common)
     if event.reason in names.NOBODY:
         return Finding("nobody-listens", f"it reached {step.where}, but {why}", **common)
+    if step.first.kind == "send" or (step is attempt.out[0] and step.place <= 0 and not step.ingress):
+        return Finding("never-left", f"{step.where} did not send it: {event.reason}, {why}{says}", **common)
     by = f"dropped it by rule {event.rule}" if event.reason in names.BY_RULE else "could not pass it on"
     return Finding("dropped", f"{step.where} {by}: {event.reason}, {why}{says}", **common)
 

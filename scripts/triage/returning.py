@@ -3,12 +3,15 @@
 
 from . import names
 from .event import PERMISSIVE
+from .links import because
 from .verdict import Finding
 
 
 def judge(request, attempt, scene):
     """What happened to a try that was answered."""
     last = attempt.back[-1]
+    if (stray := astray(request, attempt)) is not None:
+        return led_astray(attempt, *stray)
     if last.discard is not None:
         return discarded(request, attempt, last)
     if last.leaves:
@@ -20,6 +23,28 @@ def judge(request, attempt, scene):
 def answerer(attempt):
     """The step that answered, if it was seen."""
     return next((step for step in attempt.back if step.first.kind in ("reply", "send")), None)
+
+
+def astray(request, attempt):
+    """Where an answer that did not come back left the way of the request: the step before, and that after."""
+    last = attempt.back[-1]
+    if last.verdict == "local" and request.origin in (None, (last.device, last.port)):
+        return None
+    passed = {step.place: step.device for step in attempt.out}
+    for before, step in zip(attempt.back, attempt.back[1:]):
+        if passed.get(step.place, step.device) != step.device:
+            return before, step
+    return None
+
+
+def led_astray(attempt, before, step):
+    """A finding of an answer that a node has sent elsewhere."""
+    damage = damaged(attempt)
+    return Finding("lost-on-return", f"{before.where} sent the answer out by port {before.egress}, to {step.where}, "
+                   f"through which the request had not come{because('return-path' if damage else None)}",
+                   hop=before.place, device=before.device, port=before.egress, next=step.where, way="response",
+                   rule=before.last.rule, cause="return-path" if damage else None,
+                   evidence=[before.last.text, step.first.text, *damage])
 
 
 def discarded(request, attempt, step):
@@ -141,7 +166,10 @@ def failed(attempt):
     answer = answerer(attempt)
     where = answer.where if answer else f"the node after {event.count} hops"
     told = answer or attempt.back[-1]
-    return Finding("error-status", f"{where} answered with status {event.status:#06x}: {names.status(event.status)}",
+    # In the place of an agent that is not there, ib_mad answers that it does not know the attribute.
+    nobody = event.attr in names.SM_ATTRIBUTES and event.status >> 2 & 7 == names.UNSUPPORTED
+    return Finding("nobody-listens" if nobody else "error-status", f"{where} answered with status {event.status:#06x}: {names.status(event.status)}"
+                   + ("; no subnet manager runs there" if nobody else ""),
                    hop=event.count, device=answer.device if answer else None, port=answer.port if answer else None,
                    way="response", status=event.status, evidence=[told.last.text])
 
@@ -162,8 +190,8 @@ def not_taken(finding, request):
     """The finding of an answer that arrived, and that the ledger does not count as one."""
     last = request.attempts[-1].back[-1] if request.attempts[-1].back else None
     by = request.entry.late_ms
-    if by is None and last is not None and request.entry.timeout_ms is not None:
-        by = (last.last.time - request.start) * 1000 - request.entry.timeout_ms
+    if by is None and last is not None and request.entry.patience_ms is not None:
+        by = (last.last.time - request.start) * 1000 - request.entry.patience_ms
     common = {"hop": 0, "device": request.entry.device, "port": request.entry.port,
               "evidence": finding.evidence + ([last.last.text] if last else [])}
     if request.entry.state == "late" or (by or 0) > 0:

@@ -127,6 +127,10 @@ def remarks(trace):
     """What is to be known of the trace itself."""
     if trace.lost:
         yield f"the ring buffer lost {trace.lost} events: what rests on them is not judged (--buffer makes it larger)"
+    for event in trace.events:
+        if not event.is_directed:
+            yield (f"{event.device}:{event.port} lost an answer of class {event.mgmt_class:#04x} that was to go by LID: "
+                   f"{event.reason} (TID {event.tid:#x})")
     if trace.skipped:
         yield f"{trace.skipped} lines were of something else"
     for number, why in trace.unreadable[:5]:
