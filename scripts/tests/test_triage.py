@@ -251,8 +251,9 @@ def test_the_wrong_port_of_a_ca_with_two(tree):
 def test_receive_buffers_are_exhausted(tree):
     # 512 buffers and room for 128 more at sw0, filled with what nobody answers.
     filler = struct.pack(">BBBBHBBQHHI", 1, 1, 1, 0x81, 0, 0, 0, 1, 0x11, 0, 0).ljust(256, b"\0")
+    smp = sma.make(sma.NODE_INFO, path=(1, 3))
     request = judged(tree, f"-- /src/scripts/tests/burst 700 'sw0 5 {filler.hex()} dlid={sma.lid(tree, 'sw0')}' "
-                     + ask("0,1,3")[3:], ("never-arrived", 1, "hca0"))
+                     f"hca0 {smp.hex()}", ("never-arrived", 1, "hca0"))
     assert (request["next"], request["cause"]) == ("sw0:5", "no-buffer")
 
 

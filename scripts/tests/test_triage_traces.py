@@ -311,6 +311,25 @@ def test_tries_under_one_tid():
     assert "2 × never-arrived at hop 2" in "\n".join(requests[0].finding.evidence)
 
 
+def test_a_program_that_sends_again():
+    # libibmad sends the same datagram once more when the MAD layer has given up.
+    writer = Writer()
+    for _ in range(2):
+        writer.send(delay=0.2)
+        writer.out(1, 2)
+    requests, _ = triage(writer)
+    assert len(requests) == 1 and len(requests[0].attempts) == 2
+    assert brief(requests[0].finding) == ("never-arrived", 3, "sw1")
+    # Once it is answered, the next one is another request.
+    writer.send(delay=0.2)
+    writer.out()
+    writer.reply()
+    writer.back()
+    writer.all()
+    requests, _ = triage(writer)
+    assert [len(request.attempts) for request in requests] == [3, 1]
+
+
 def test_all_tries_lost_on_the_way_back():
     writer = Writer()
     writer.send()

@@ -72,7 +72,7 @@ class Gatherer:
         attempt = Attempt()
         if not event.returning:
             attempt.path, attempt.method = event.path, event.method
-        request = None if event.kind == "send" else self.again(event, group)
+        request = self.again(event, group)
         if request is None:
             request = Request([])
             self.requests.append(request)
@@ -81,7 +81,7 @@ class Gatherer:
         return attempt
 
     def again(self, event, group):
-        """The request of which this is another try, which had no event at the sender."""
+        """The request of which this is another try: the MAD layer's has no event at the sender, a program's has."""
         if event.returning:
             return None
         fits = [request for request in group if request.attempts[0].out
@@ -92,6 +92,9 @@ class Gatherer:
     def can_follow(self, event, request):
         """Whether an event can be of a further try of a request, as far as its sender tells."""
         first = request.attempts[0]
+        if event.kind == "send":
+            return (first.origin == (event.device, event.port)
+                    and not any(attempt.answered for attempt in request.attempts))
         if not first.is_sent:
             # Where the sender is not seen, what follows an answer is a request of its own.
             same = first.out[0].place != event.place or first.out[0].ingress == event.ingress

@@ -120,7 +120,7 @@ class Attempt:
 
 @dataclass
 class Request:
-    """A request with its tries: the MAD layer sends again without an event at the sender."""
+    """A request with its tries, all under one TID."""
 
     attempts: list
     # The line of the ledger about it, if there is one.
