@@ -5,11 +5,16 @@ import importlib.machinery
 import importlib.util
 import itertools
 import struct
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+# pylint: disable=wrong-import-position
+from triage import event as events  # noqa: E402
 
 PERMISSIVE = 0xFFFF
 TIDS = itertools.count(1)
-
 
 
 def load_script(name):
@@ -18,9 +23,6 @@ def load_script(name):
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
     return module
-
-
-story = load_script("smp-story")
 
 
 def make(ptr, cnt, ipath=(), rpath=(), *, ret=False, slid=PERMISSIVE, dlid=PERMISSIVE, tid=None, method=None,
@@ -55,7 +57,7 @@ def follow(guest, command):
         f"{command}\n"
         "echo 0 >/sys/kernel/tracing/events/ib_smi/enable; cat /sys/kernel/tracing/trace")
     found = {}
-    for event in story.events(out.splitlines()):
+    for event in filter(None, map(events.fields, out.splitlines())):
         found.setdefault(int(event["tid"], 16), []).append(event)
     return found
 

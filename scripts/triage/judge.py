@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Finds what happened to each request."""
+
+from . import outgoing, returning
+from .event import PERMISSIVE
+from .links import because, no_route, note_counters, split
+from .misrouted import misrouted
+from .verdict import Finding
+
+# What is younger than this when a trace is cut off may still be answered, in seconds.
+PATIENCE = 1.0
+# Verdicts that rest on something not being in the trace.
+BY_ABSENCE = ("never-arrived", "silent", "lost-on-return", "nobody-listens")
+
+
+def judge_all(scene):
+    """Gives each request its finding."""
+    for request in scene.requests:
+        request.finding = judge(request, scene)
+
+
+def judge(request, scene):
+    """What happened to a request, all its tries taken together."""
+    if not request.attempts:
+        return by_ledger(request, scene)
+    findings = [judge_attempt(request, attempt, scene) for attempt in request.attempts]
+    finding = next((found for found in findings if found.verdict == "misrouted"), None)
+    finding = finding or next((found for found in findings if found.verdict == "ok"), findings[-1])
+    others = [found for found in findings if found is not finding and found.is_failure]
+    if others:
+        finding.evidence.append(f"{len(findings)} tries; of the others: {tally(others)}")
+    return correct(finding, request, scene)
+
+
+def tally(findings):
+    """Verdicts with their hops, counted."""
+    counted = {}
+    for found in findings:
+        text = found.verdict + (f" at hop {found.hop}" if found.hop is not None else "")
+        counted[text] = counted.get(text, 0) + 1
+    return ", ".join(f"{count} × {text}" for text, count in counted.items())
+
+
+def judge_attempt(request, attempt, scene):
+    """What happened to one try."""
+    return misrouted(attempt, scene) or (returning if attempt.back else outgoing).judge(request, attempt, scene)
+
+
+def correct(finding, request, scene):
+    """What the ledger, the end of the trace and its gaps have to say about a finding."""
+    entry = request.entry
+    if entry is not None:
+        finding.evidence.append(f"ledger: {entry.text}")
+        if entry.state == "answered" and finding.verdict in (*BY_ABSENCE, "unknown", "waiting"):
+            return Finding("ok", "answered, as the ledger says; the trace does not show all of it",
+                           evidence=finding.evidence)
+        if entry.state == "waiting" and finding.is_failure and finding.verdict in (*BY_ABSENCE, "unknown"):
+            return Finding("waiting", "its answer was still waited for", evidence=finding.evidence)
+        if entry.state in ("late", "lost") and finding.verdict == "ok":
+            return returning.not_taken(finding, request)
+    cut = scene.cut is not None and request.end > scene.cut - PATIENCE
+    if cut and entry is None and finding.verdict in (*BY_ABSENCE, "unknown"):
+        return Finding("waiting", "its answer was still waited for when the trace ended", evidence=finding.evidence)
+    if finding.verdict in BY_ABSENCE and finding.reason is None and scene.trace.has_gap(request.start,
+                                                                                      request.end + PATIENCE):
+        finding.what = (f"events were lost while it was under way, so that it may have gone on; as far as is seen: "
+                        f"{finding.what}")
+        finding.verdict, finding.certain = "unknown", False
+    return finding
+
+
+def by_ledger(request, scene):
+    """What the ledger says of a request that has no event."""
+    entry = request.entry
+    evidence = [f"ledger: {entry.text}"]
+    if entry.state == "answered":
+        return Finding("ok", "answered, as the ledger says", evidence=evidence)
+    if entry.state == "waiting":
+        return Finding("waiting", "its answer was still waited for", evidence=evidence)
+    place = {"device": entry.device, "port": entry.port, "evidence": evidence}
+    if entry.state == "late":
+        return returning.too_late(entry.late_ms, hop=0, **place)
+    if entry.state == "refused":
+        return Finding("never-left", f"{entry.device}:{entry.port} did not send it", hop=0, **place)
+    if entry.slid == PERMISSIVE:
+        return Finding("unknown", "it was sent, no node here has seen it, and no answer came", hop=0, certain=False,
+                       **place)
+    lost = no_route(scene)
+    finding = Finding("never-arrived" if lost else "unknown", "it was sent by LID, and no node here has seen it"
+                      f"{because('no-route' if lost else None)}", hop=0, cause="no-route" if lost else None,
+                      certain=False, **place)
+    note_counters(finding, map(split, lost), scene)
+    return finding

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The ledger of ib_smi: a line for each directed-route request that this host has sent."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .event import PERMISSIVE
+
+FILE = Path("/sys/kernel/debug/ib_smi/ledger")
+WORD = re.compile(r"(\w+)=(\S*)")
+
+
+@dataclass
+class Entry:
+    """A line."""
+
+    seq: int
+    device: str
+    port: int
+    tid: int
+    method: int
+    attr: int
+    mod: int
+    path: tuple | None
+    state: str
+    rtt_us: int | None = None
+    timeout_ms: int | None = None
+    retries: int = 0
+    text: str = ""
+    slid: int = PERMISSIVE
+    dlid: int = PERMISSIVE
+    words: dict = field(default_factory=dict)
+
+    @property
+    def count(self):
+        """The number of hops."""
+        return int(self.words["hops"]) if self.words.get("hops", "").isdigit() else len(self.path or ())
+
+    @property
+    def late_ms(self):
+        """By how much the answer was late."""
+        if self.rtt_us is None or self.timeout_ms is None:
+            return None
+        return max(self.rtt_us / 1000 - self.patience_ms, 0)
+
+    @property
+    def patience_ms(self):
+        """For how long an answer is waited for, all tries together; None if it is not known."""
+        return None if self.timeout_ms is None else self.timeout_ms * (self.retries + 1)
+
+
+def number(text):
+    """A number, if it is one."""
+    try:
+        return int(text, 0)
+    except (TypeError, ValueError):
+        return None
+
+
+def entry(line):
+    """The entry in a line; None if the line is something else."""
+    words = dict(WORD.findall(line))
+    wanted = {name: number(words.get(name)) for name in ("seq", "port", "tid", "method", "attr", "mod")}
+    if None in wanted.values() or "device" not in words or "state" not in words:
+        return None
+    path = words.get("path", "")
+    elements = tuple(map(int, path.split(",")[1:])) if re.fullmatch(r"\d+(,\d+)*", path) else None
+    lids = {name: value for name, word in (("slid", "drslid"), ("dlid", "drdlid"))
+            if (value := number(words.get(word))) is not None}
+    return Entry(**wanted, device=words["device"], path=elements, state=words["state"], text=line.strip(), words=words,
+                 rtt_us=number(words.get("rtt_us")), timeout_ms=number(words.get("timeout_ms")),
+                 retries=number(words.get("retries")) or 0, **lids)
+
+
+def read(file=FILE, since=-1):
+    """The entries after a number; None if this module keeps no ledger."""
+    try:
+        lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    return [found for line in lines if (found := entry(line)) is not None and found.seq > since]
+
+
+def last(file=FILE):
+    """The number of the last entry."""
+    return max((found.seq for found in read(file) or ()), default=-1)
+
+
+def join(requests, entries, make):
+    """Gives requests their entries. Where no event tells of an entry, `make` makes a request of it."""
+    waiting = {}
+    for request in requests:
+        origin = request.attempts[0].origin
+        if origin is not None:
+            waiting.setdefault((*origin, request.tid, request.attr, request.mod), []).append(request)
+    # A TID can come again: the requests that were sent first are those of the entries that are first.
+    for found in sorted(entries, key=lambda found: found.seq):
+        fits = waiting.get((found.device, found.port, found.tid, found.attr, found.mod), [])
+        fit = next((request for request in fits if found.path in (None, request.path)), None)
+        if fit is None:
+            requests.append(make(found))
+        else:
+            fits.remove(fit)
+            fit.entry = found
+    return requests

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the state of a link, counters and other SMPs say of one that was lost there."""
+
+from .counters import told
+
+CAUSES = {
+    "no-link": "there is no link at that port",
+    "link-down": "the link is down",
+    "no-buffer": "the far end had no receive buffer",
+    "not-sent": "the port discarded it instead of sending it",
+    "damaged": "the far end counted a packet that it could not take",
+    "no-route": "a forwarding table has no way to that LID",
+    "return-path": "its Return Path was damaged",
+}
+
+
+def because(name):
+    """A cause as the end of a sentence."""
+    return f": {CAUSES[name]}" if name else ""
+
+
+def cause(step, peer, scene):
+    """Why an SMP did not come over a link, as far as the link and counters tell."""
+    end = (step.device, step.egress)
+    if scene.wiring.knows(step.device) and scene.wiring.peer(*end) is None:
+        return "no-link"
+    if end in scene.wiring.down:
+        return "link-down"
+    if peer is not None:
+        there = scene.counters.get(peer, {})
+        at_port_0 = scene.counters.get((peer[0], 0), {})
+        if there.get("vl15_dropped") or at_port_0.get("vl15_dropped"):
+            return "no-buffer"
+        if there.get("rcv_errors"):
+            return "damaged"
+    return "not-sent" if scene.counters.get(end, {}).get("xmit_discards") else None
+
+
+def no_route(scene):
+    """The ports that had no way for something that goes by LID."""
+    return [f"{device}:{port}" for (device, port), rose in scene.counters.items() if rose.get("relay_errors")]
+
+
+def note_crossings(finding, step, to, scene):
+    """Notes what else went over the link, and what its ends counted."""
+    others = scene.crossed_from(step.device, step.egress)
+    link = f"{step.device}:{step.egress}" + (f" → {to}" if to else "")
+    if others:
+        finding.evidence.append(f"{others} other SMPs went over {link} in this trace: the link works, and what was "
+                                "lost was lost by chance or was picked out")
+    else:
+        finding.evidence.append(f"no SMP went over {link} in this trace")
+    note_counters(finding, [(step.device, step.egress)] + ([split(to)] if to else []), scene)
+
+
+def note_counters(finding, ends, scene):
+    """Notes the counters of ports that rose."""
+    for device, port in ends:
+        if rose := told(scene.counters.get((device, port), {})):
+            finding.evidence.append(f"counters of {device}:{port}: {rose}")
+
+
+def split(end):
+    """A port's name taken apart."""
+    device, _, port = end.rpartition(":")
+    return device, int(port)

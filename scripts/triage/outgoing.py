@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Finds what happened to a request that has no answer."""
+
+from . import names
+from .links import because, cause, no_route, note_counters, note_crossings, split
+from .verdict import Finding
+
+
+def judge(request, attempt, scene):
+    """What happened to a request that has no answer."""
+    last = attempt.out[-1]
+    if last.discard is not None:
+        return discarded(attempt, last)
+    if last.leaves:
+        return beyond(request, attempt, scene)
+    return taken(request, attempt, last)
+
+
+def discarded(attempt, step):
+    """A finding of a request that a node has discarded."""
+    event = step.discard
+    why = names.REASONS.get(event.reason, "a reason that is not known here")
+    common = {"hop": max(step.place, 0), "device": step.device, "port": step.first.port, "rule": event.rule,
+              "reason": event.reason, "evidence": [event.text]}
+    says = element_in_words(step, event)
+    if event.reason in names.NOBODY:
+        return Finding("nobody-listens", f"it reached {step.where}, but {why}", **common)
+    if step.first.kind == "send" or (step is attempt.out[0] and step.place <= 0 and not step.ingress):
+        return Finding("never-left", f"{step.where} did not send it: {event.reason}, {why}{says}", **common)
+    by = f"dropped it by rule {event.rule}" if event.reason in names.BY_RULE else "could not pass it on"
+    return Finding("dropped", f"{step.where} {by}: {event.reason}, {why}{says}", **common)
+
+
+def element_in_words(step, event):
+    """Which element of the path is at fault, if one is."""
+    if event.reason not in ("no-such-port", "port-zero", "wrong-port", "ca-in-transit"):
+        return ""
+    number = event.before + 1 if not event.returning else event.before - 1
+    if not 1 <= number <= len(event.path):
+        return ""
+    kind = "Return" if event.returning else "Initial"
+    return f"; {kind} Path element {number} is {event.path[number - 1]}"
+
+
+def taken(request, attempt, last):
+    """A finding of a request that was handed to an agent, and not answered as far as is seen."""
+    common = {"hop": max(last.place, 0), "device": last.device, "port": last.port, "evidence": [last.last.text]}
+    if request.method in names.UNANSWERED:
+        return Finding("ok", f"delivered to {last.where}; {names.method(request.method)} is not answered")
+    if attempt.is_sent and last is attempt.out[0]:
+        if request.entry is not None and request.entry.state == "lost":
+            return Finding("silent", f"the agents of {last.where}, the sender's own node, did not answer", **common)
+        return Finding("ok", "for the sender's own node: no event tells of its answer")
+    if request.attr in names.SM_ATTRIBUTES:
+        return Finding("nobody-listens", f"it was delivered to {last.where}, where no subnet manager answered",
+                       certain=False, **common)
+    return Finding("silent", f"{last.where} took it and did not answer: its SMA refused to, as it must if the M_Key "
+                   "does not fit, or is not working", **common)
+
+
+def beyond(request, attempt, scene):
+    """A finding of a request that left a node, with nothing seen of it afterwards."""
+    last = attempt.out[-1]
+    if last.verdict == "route":
+        return beyond_lid(last, scene)
+    hop = last.place + 1
+    # What the path would meet at the far end.
+    peer = scene.peer(last.device, last.egress)
+    to = f"{peer[0]}:{peer[1]}" if peer else None
+    finding = Finding("never-arrived", hop=hop, device=last.device, port=last.egress, next=to,
+                      evidence=[last.last.text])
+    left = f"it left {last.device} by port {last.egress}"
+    finding.cause = cause(last, peer, scene)
+    where = f"the MAD layer of {peer[0]}" if peer else "the MAD layer of the next node"
+    finding.what = f"{left}, and {where} did not see it{because(finding.cause)}"
+    note_crossings(finding, last, to, scene)
+    if peer is not None and peer[0] not in scene.reporting:
+        finding.verdict, finding.certain = "unknown", False
+        finding.what = f"{left} for {to}, which is not in this trace, and no answer came{because(finding.cause)}"
+    elif peer is None and not scene.wiring.knows(last.device):
+        finding.certain = False
+        if not scene.crossed:
+            finding.verdict = "unknown"
+            finding.what = f"{left}, and no answer came{because(finding.cause)}"
+    return finding
+
+
+def beyond_lid(last, scene):
+    """The same, where it left by LID."""
+    lost = no_route(scene)
+    lid = f"LID {last.last.lid:#x}"
+    finding = Finding("never-arrived" if scene.crossed or lost else "unknown", hop=last.place + 1, device=last.device,
+                      next=lid, cause="no-route" if lost else None, certain=bool(lost), evidence=[last.last.text])
+    finding.what = f"{last.device} sent it on to {lid}, and no node saw it after that{because(finding.cause)}"
+    note_counters(finding, map(split, lost), scene)
+    return finding

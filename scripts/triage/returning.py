@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Finds what happened to an answer."""
+
+from . import names
+from .event import PERMISSIVE
+from .links import because
+from .verdict import Finding
+
+
+def judge(request, attempt, scene):
+    """What happened to a try that was answered."""
+    last = attempt.back[-1]
+    if (stray := astray(request, attempt)) is not None:
+        return led_astray(attempt, *stray)
+    if last.discard is not None:
+        return discarded(request, attempt, last)
+    if last.leaves:
+        return underway(request, attempt, scene)
+    return wrong_node(request, attempt, scene) or failed(attempt) or after_timeout(request, attempt, scene) or arrived(
+        attempt)
+
+
+def answerer(attempt):
+    """The step that answered, if it was seen."""
+    return next((step for step in attempt.back if step.first.kind in ("reply", "send")), None)
+
+
+def astray(request, attempt):
+    """Where an answer that did not come back left the way of the request: the step before, and that after."""
+    last = attempt.back[-1]
+    if last.verdict == "local" and request.origin in (None, (last.device, last.port)):
+        return None
+    passed = {step.place: step.device for step in attempt.out}
+    for before, step in zip(attempt.back, attempt.back[1:]):
+        if passed.get(step.place, step.device) != step.device:
+            return before, step
+    return None
+
+
+def led_astray(attempt, before, step):
+    """A finding of an answer that a node has sent elsewhere."""
+    damage = damaged(attempt)
+    return Finding("lost-on-return", f"{before.where} sent the answer out by port {before.egress}, to {step.where}, "
+                   f"through which the request had not come{because('return-path' if damage else None)}",
+                   hop=before.place, device=before.device, port=before.egress, next=step.where, way="response",
+                   rule=before.last.rule, cause="return-path" if damage else None,
+                   evidence=[before.last.text, step.first.text, *damage])
+
+
+def discarded(request, attempt, step):
+    """A finding of an answer that a node has discarded."""
+    event = step.discard
+    why = names.REASONS.get(event.reason, "a reason that is not known here")
+    common = {"hop": max(step.place, 0), "device": step.device, "port": step.first.port, "way": "response",
+              "rule": event.rule, "reason": event.reason, "evidence": [event.text]}
+    if event.reason == "no-listener":
+        by = (event.time - attempt.start) * 1000
+        return Finding("late", f"the answer came to {step.where} after {by:.0f} ms, when nobody waited for it any more",
+                       late_ms=request.entry.late_ms if request.entry else None, **common)
+    damage = damaged(attempt)
+    element = event.path[event.before - 2] if 2 <= event.before <= len(event.path) + 1 else None
+    says = f"; Return Path element {event.before - 1} is {element}" if element is not None else ""
+    by = f"dropped the answer by rule {event.rule}" if event.reason in names.BY_RULE else "could not send the answer"
+    finding = Finding("lost-on-return", f"{step.where} {by}: {event.reason}, {why}{says}", cause="return-path" if damage else None, **common)
+    finding.evidence += damage
+    return finding
+
+
+def underway(request, attempt, scene):
+    """A finding of an answer that left a node, with nothing seen of it afterwards."""
+    last = attempt.back[-1]
+    passed = {step.place: step for step in attempt.out}
+    peer = scene.peer(last.device, last.egress)
+    seen = peer is not None and peer[0] in scene.reporting
+    damage = damaged(attempt)
+    if not attempt.is_sent and request.origin is None and last.place - 1 not in passed and not seen:
+        return Finding("ok", f"passed on by {last.device}, back to a sender that is not seen here")
+    if last.verdict == "route":
+        to, by = f"LID {last.last.lid:#x}" if last.last.lid else "the LID that asked", "by LID"
+    else:
+        to, by = f"{peer[0]}:{peer[1]}" if peer else None, f"by port {last.egress}"
+    next_step = passed.get(last.place - 1)
+    where = to or (next_step.where if next_step else "the next node")
+    verb = "answered" if last.first.kind in ("reply", "send") else "passed the answer on"
+    finding = Finding("lost-on-return", f"{last.where} {verb}, {by}, and {where} did not see it", hop=last.place,
+                      device=last.device, port=last.egress or None, next=where, way="response",
+                      certain=next_step is not None or seen, cause="return-path" if damage else None,
+                      evidence=[last.last.text, *damage])
+    # Nodes between may not be in the trace.
+    if next_step is None and not seen:
+        finding.what += ", as far as this trace shows: it did not come to the sender"
+    rose = scene.counters.get(peer, {}) if peer else {}
+    if rose.get("vl15_dropped"):
+        finding.cause = "no-buffer"
+        finding.evidence.append(f"counters of {to}: vl15_dropped+{rose['vl15_dropped']}")
+    return finding
+
+
+def damaged(attempt):
+    """Where the Return Path is not what the nodes recorded on the way out, in words."""
+    found = []
+    for step in attempt.back:
+        path = step.first.path
+        for out in attempt.out:
+            if not 1 <= out.place <= len(path) or not out.ingress or path[out.place - 1] == out.ingress:
+                continue
+            found.append(f"at {step.device} Return Path element {out.place} is {path[out.place - 1]}, but the request "
+                         f"came into {out.device} by port {out.ingress}")
+        if found:
+            break
+    return found
+
+
+def wrong_node(request, attempt, scene):
+    """A finding of an answer of another node than was asked."""
+    answer = answerer(attempt)
+    common = {"hop": max(answer.place if answer else request.count, 0), "way": "response",
+              "device": answer.device if answer else None, "port": answer.port if answer else None}
+    if answer is not None and request.dlid != PERMISSIVE and answer.is_switch and answer.place == request.count:
+        taken = attempt.out and attempt.out[-1].device == answer.device and attempt.out[-1].last.rule == "C14-9:3"
+        if taken:
+            return Finding("wrong-node", f"{answer.where} answered in the place of LID {request.dlid:#x}, which the "
+                           "request was to go on to", evidence=[answer.last.text], **common)
+    expected = expected_node(request, scene)
+    actual = answer.device if answer else None
+    if expected and actual and expected != actual and actual in scene.wiring.nodes:
+        return Finding("wrong-node", f"{actual} answered, but the path leads to {expected} by {scene.wiring.source}",
+                       next=expected, evidence=[answer.last.text], **common)
+    if answer is None and (found := other_way(request, attempt, scene, common)):
+        return found
+    if scene.expect and (actual or expected) and not scene.is_node(actual or expected, scene.expect):
+        return Finding("wrong-node", f"{actual or expected} answered, and not {scene.expect}", next=scene.expect,
+                       evidence=[(answer or attempt.back[-1]).last.text], **{**common, "device": actual or expected})
+    return None
+
+
+def expected_node(request, scene):
+    """The node to which the path leads, by what is told of the fabric."""
+    if scene.told is None or request.path is None or request.origin is None or request.slid != PERMISSIVE:
+        return None
+    origin = request.origin[0]
+    nodes = scene.told.walk(origin, request.path)
+    if not request.path:
+        return origin
+    return nodes[-1][0] if len(nodes) == len(request.path) and request.dlid == PERMISSIVE else None
+
+
+def other_way(request, attempt, scene, common):
+    """A finding of an answer whose Return Path is not the way that the path leads."""
+    if scene.told is None or request.origin is None or request.path is None or request.slid != PERMISSIVE:
+        return None
+    recorded = attempt.back[-1].first.path
+    for hop, (device, ingress) in enumerate(scene.told.walk(request.origin[0], request.path), 1):
+        if hop <= len(recorded) and recorded[hop - 1] != ingress:
+            return Finding("wrong-node", f"the node at hop {hop} was entered by port {recorded[hop - 1]}, as the Return "
+                           f"Path says; the path leads to {device} by port {ingress}, by {scene.told.source}",
+                           certain=False, evidence=[attempt.back[-1].last.text], **{**common, "hop": hop})
+    return None
+
+
+def failed(attempt):
+    """A finding of an answer with an error."""
+    event = attempt.back[-1].last
+    if event.status == 0:
+        return None
+    answer = answerer(attempt)
+    where = answer.where if answer else f"the node after {event.count} hops"
+    told = answer or attempt.back[-1]
+    # In the place of an agent that is not there, ib_mad answers that it does not know the attribute.
+    nobody = event.attr in names.SM_ATTRIBUTES and event.status >> 2 & 7 == names.UNSUPPORTED
+    return Finding("nobody-listens" if nobody else "error-status", f"{where} answered with status {event.status:#06x}: {names.status(event.status)}"
+                   + ("; no subnet manager runs there" if nobody else ""),
+                   hop=event.count, device=answer.device if answer else None, port=answer.port if answer else None,
+                   way="response", status=event.status, evidence=[told.last.text])
+
+
+def after_timeout(request, attempt, scene):
+    """A finding of an answer that came after the timeout, where that is given."""
+    if scene.timeout_ms is None or not attempt.is_sent:
+        return None
+    by = (attempt.end - request.attempts[-1].start) * 1000 - scene.timeout_ms
+    if by <= 0:
+        return None
+    last = attempt.back[-1]
+    return Finding("late", f"the answer came {by:.0f} ms after the timeout of {scene.timeout_ms:.0f} ms", hop=0,
+                   device=last.device, port=last.port, way="response", late_ms=by, evidence=[last.last.text])
+
+
+def not_taken(finding, request):
+    """The finding of an answer that arrived, and that the ledger does not count as one."""
+    last = request.attempts[-1].back[-1] if request.attempts[-1].back else None
+    by = request.entry.late_ms
+    if by is None and last is not None and request.entry.patience_ms is not None:
+        by = (last.last.time - request.start) * 1000 - request.entry.patience_ms
+    common = {"hop": 0, "device": request.entry.device, "port": request.entry.port,
+              "evidence": finding.evidence + ([last.last.text] if last else [])}
+    if request.entry.state == "late" or (by or 0) > 0:
+        return too_late(by, **common)
+    return Finding("lost-on-return", "the answer came back to the sender's node, and the MAD layer did not take it for "
+                   "one", way="response", certain=False, **common)
+
+
+def too_late(by, **more):
+    """The finding of an answer that came so many milliseconds late, if that is known."""
+    how = f" by {by:.0f} ms" if by is not None else ""
+    return Finding("late", f"the answer came{how} after the sender had given up", late_ms=by, way="response", **more)
+
+
+def arrived(attempt):
+    """The finding of an answer as it should be."""
+    answer = answerer(attempt)
+    rtt = (attempt.end - attempt.start) * 1000
+    return Finding("ok", f"answered by {answer.where if answer else 'a node that is not seen here'} "
+                   f"within {rtt:.2f} ms", hop=answer.place if answer else None,
+                   device=answer.device if answer else None)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0
+"""All that is known beside the request that is judged: the other requests, links, counters."""
+
+from dataclasses import dataclass, field
+
+from .gather import attempts_of
+from .source import Trace
+from .wiring import Wiring, crossings
+
+
+@dataclass
+class Scene:
+    """All that is known beside the request that is judged."""
+
+    trace: Trace = field(default_factory=lambda: Trace("-"))
+    requests: list = field(default_factory=list)
+    # What the events show of links, and what is told of them if it is.
+    inferred: Wiring = field(default_factory=Wiring)
+    told: Wiring | None = None
+    # Devices whose events are in the trace if they have any; those that have some if it is not known.
+    reporting: set = field(default_factory=set)
+    # By how much counters of ports rose: (device, port): {name: by}.
+    counters: dict = field(default_factory=dict)
+    # When the trace was cut off with requests under way.
+    cut: float | None = None
+    # Devices by GUID, as far as is known.
+    guids: dict = field(default_factory=dict)
+    # The node that is expected to answer, by name or GUID, and a timeout in milliseconds.
+    expect: str | None = None
+    timeout_ms: float | None = None
+
+    def __post_init__(self):
+        self.reporting = self.reporting | {event.device for event in self.trace.events}
+        self.crossed = {}
+        for a, b, _ in crossings(attempts_of(self.requests)):
+            self.crossed[a, b] = self.crossed.get((a, b), 0) + 1
+
+    @property
+    def wiring(self):
+        """The best that is known of links."""
+        return self.told or self.inferred
+
+    def peer(self, device, port):
+        """The other end of a link: (device, port), or None."""
+        return self.wiring.peer(device, port) or self.inferred.peer(device, port)
+
+    def crossed_from(self, device, port):
+        """How many SMPs went over the link at this port in its direction."""
+        return sum(count for (a, _), count in self.crossed.items() if a == (device, port))
+
+    def is_node(self, device, name):
+        """Whether a device is the one of that name: a device's, a description, or a GUID."""
+        if name.lower().startswith("0x"):
+            guid = int(name, 16)
+            return self.guids.get(guid) == device or device == f"{guid:#018x}"
+        return device.strip('"') == name
