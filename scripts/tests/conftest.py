@@ -18,11 +18,13 @@ from guestlib.guest import Guest, new_results  # noqa: E402
 OUTCOMES = ("passed", "failed", "skipped")
 TOTALS = pytest.StashKey()
 PARTS = pytest.StashKey()
+ROWS = pytest.StashKey()
 
 
 def pytest_configure(config):
     """Starts the totals."""
     config.stash[TOTALS] = dict.fromkeys(OUTCOMES, 0)
+    config.stash[ROWS] = {}
 
 
 class Parts:
@@ -52,6 +54,12 @@ def parts(request):
     """Where a test notes the cases that it ran, which are counted in its place."""
     request.node.stash[PARTS] = Parts()
     return request.node.stash[PARTS]
+
+
+@pytest.fixture
+def rows(request):
+    """Takes a row, by the heading of its table, to be printed when all tests are done."""
+    return lambda heading, row: request.config.stash[ROWS].setdefault(heading, []).append(row)
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -84,7 +92,10 @@ def pytest_collectreport(report):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """Lists the cases that were skipped inside tests, with their reasons."""
+    """Prints the tables, and the cases that were skipped inside tests, with their reasons."""
+    for heading, lines in config.stash[ROWS].items():
+        for line in (heading, *lines):
+            terminalreporter.write_line(line)
     for name, reason in config.stash.get(PARTS, []):
         terminalreporter.write_line(f"SKIPPED {name}: {reason or 'no reason given'}")
 
