@@ -17,8 +17,9 @@ mod rdma {
     pub(crate) mod device;
 }
 
-/// The rooms under test. In the place of two others stand rooms that the tests can set and read: the
-/// livepatch would make a patch of this module too, and the trace events are C.
+/// The rooms under test. In the place of others stand rooms that the tests can set and read: the
+/// livepatch would make a patch of this module too, the trace events are C, and ports and listeners are
+/// ib_mad's.
 #[path = "../rust/ib_smi"]
 mod ib_smi {
     #[path = "../../kunit/smi/livepatch.rs"]
@@ -31,9 +32,15 @@ mod ib_smi {
     pub(crate) mod asked;
     pub(crate) mod departure;
 
+    #[path = "../../kunit/smi/listener.rs"]
+    pub(crate) mod listener;
+    #[path = "../../kunit/smi/ports.rs"]
+    pub(crate) mod ports;
+
     pub(crate) mod counters;
     pub(crate) mod dyndbg;
     pub(crate) mod hop;
+    pub(crate) mod ledger;
     #[path = "../../kunit/smi/trace.rs"]
     pub(crate) mod trace;
 }
@@ -47,6 +54,7 @@ mod smi {
     pub(crate) mod dyndbg;
     pub(crate) mod hop;
     pub(crate) mod layout;
+    pub(crate) mod ledger;
     pub(crate) mod names;
     pub(crate) mod origin;
     pub(crate) mod steps;
@@ -80,6 +88,7 @@ suite!(ib_smi:
     c"departure" => smi::departure::Departures,
     c"hop" => smi::hop::Hops,
     c"names" => smi::names::Names,
+    c"ledger" => smi::ledger::Entries,
     c"call_sites" => smi::dyndbg::Lines,
     c"own_call_sites" => smi::dyndbg::Own,
 );

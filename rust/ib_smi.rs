@@ -4,12 +4,14 @@
 //!
 //! The rooms below are in the order in which an SMP meets them: it comes in (`abi`, `origin`), is
 //! judged (`arrival`, `departure`, by the rules in `dr`), is sent on (`transmit`, `ports`, `direct`,
-//! `send_queue`), and is told about (`hop`, `trace`, `dyndbg`, `counters`).
+//! `send_queue`), and is told about (`hop`, `trace`, `dyndbg`, `counters`, `ledger`, `folder`).
 
-use kernel::{
-    debugfs,
-    prelude::*, //
+use ib_smi::{
+    folder::Folder,
+    ledger::Ledger,
+    ports::Ports, //
 };
+use kernel::prelude::*;
 
 #[path = "bindings/bindings.rs"]
 mod bindings;
@@ -27,6 +29,7 @@ mod ib_smi {
     pub(crate) mod arrival;
     pub(crate) mod asked;
     pub(crate) mod departure;
+    pub(crate) mod listener;
     pub(crate) mod local;
 
     pub(crate) mod direct;
@@ -36,7 +39,9 @@ mod ib_smi {
 
     pub(crate) mod counters;
     pub(crate) mod dyndbg;
+    pub(crate) mod folder;
     pub(crate) mod hop;
+    pub(crate) mod ledger;
     pub(crate) mod trace;
 }
 
@@ -46,24 +51,32 @@ module! {
     authors: ["ib_smi contributors"],
     description: "InfiniBand Subnet Management Interface: directed-route SMPs",
     license: "GPL",
+    params: {
+        ledger: u32 {
+            default: 256,
+            description: "Requests that the ledger holds, 0 to 65536; 0 for none",
+        },
+    },
 }
 
 /// The module.
 ///
-/// The kernel lets it go only when the livepatch is disabled and no task runs a replacement.
+/// The kernel lets it go only when the livepatch is disabled and no task runs a replacement. Then what
+/// uses the others goes first.
 #[pin_data]
 struct IbSmi {
+    _ports: rdma::client::Registered<Ports>,
     #[pin]
-    discards: debugfs::File<ib_smi::counters::Discards>,
-    ports: rdma::client::Registered<ib_smi::ports::Ports>,
+    folder: Folder,
+    _ledger: Ledger,
 }
 
 impl kernel::InPlaceModule for IbSmi {
     fn init(module: &'static ThisModule) -> impl PinInit<Self, Error> {
-        let folder = debugfs::Dir::new(c"ib_smi");
         try_pin_init!(Self {
-            discards <- folder.read_only_file(c"discards", ib_smi::counters::Discards),
-            ports: ib_smi::ports::Ports::open_all()?,
+            _ledger: Ledger::open(module_parameters::ledger.value())?,
+            folder <- Folder::open(),
+            _ports: Ports::open_all()?,
             // The last step: replacements may run before it returns, and need the ports.
             _: {
                 ib_smi::abi::PATCH.enable(module).inspect_err(|error| {

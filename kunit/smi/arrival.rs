@@ -10,6 +10,7 @@ use super::{
 use crate::{
     ib_smi::{
         arrival,
+        listener,
         livepatch,
         origin::Origin,
         trace::{
@@ -53,13 +54,16 @@ enum Node {
 enum Fate {
     /// It is let pass, with these bytes (place, value) changed.
     Pass(&'static [(usize, u8)]),
+    /// The same, but nobody listens.
+    Unheard(&'static [(usize, u8)]),
     /// Discarded for the reason of this number and name.
     Discard(u8, &'static str),
 }
 
 use Fate::{
     Discard,
-    Pass, //
+    Pass,
+    Unheard, //
 };
 
 /// An SMP at a node whose livepatch is complete or in transition.
@@ -91,6 +95,7 @@ impl Row for Arrival {
 
         let before = self.smp.bytes();
         let mut expected = before;
+        let unheard = matches!(self.fate, Unheard(_));
         let (discarded, number, name) = match self.fate {
             Pass(changed) => {
                 for &(at, value) in changed {
@@ -98,25 +103,33 @@ impl Row for Arrival {
                 }
                 (false, 0, "hop-count")
             }
+            Unheard(changed) => {
+                for &(at, value) in changed {
+                    *expected.get_mut(at).ok_or(EINVAL)? = value;
+                }
+                (false, 41, "no-listener")
+            }
             Discard(number, name) => (true, number, name),
         };
         let counted = count(name)?;
         trace::fired();
         livepatch::settle(self.settled);
+        listener::miss(unheard);
         let mut after = before;
         let got = arrival::judge(&mut after, origin, node, INGRESS);
         livepatch::settle(true);
+        listener::miss(false);
 
         test.equal("discarded", got, discarded);
         same(test, &after, &expected);
         let fired = Fired {
             recv: 1,
             send: 0,
-            discard: discarded.into(),
+            discard: (discarded || unheard).into(),
             reason: number.into(),
         };
         test.equal("events", trace::fired(), fired);
-        let counted = counted + u64::from(discarded);
+        let counted = counted + u64::from(discarded || unheard);
         test.equal("counter", count(name)?, counted);
         Ok(())
     }
@@ -142,6 +155,8 @@ impl Table for Arrivals {
             smp: request(2, 2), fate: Discard(33, "no-sma") },
         Arrival { name: "end at a CA, no SMA", settled: true, node: Node::Ca,
             smp: request(2, 2), fate: Discard(33, "no-sma") },
+        Arrival { name: "end, nobody listens", settled: true, node: Node::WithSma,
+            smp: request(2, 2), fate: Unheard(&[(6, 3), (194, INGRESS)]) },
         Arrival { name: "end without a hop", settled: true, node: Node::WithSma,
             smp: request(0, 0), fate: Pass(&[(6, 1)]) },
         Arrival { name: "end, DrDLID 7", settled: true, node: Node::WithoutSma,
@@ -193,4 +208,4 @@ impl Table for Arrivals {
     ];
 }
 
-const _: () = assert!(Arrivals::ROWS.len() == 29);
+const _: () = assert!(Arrivals::ROWS.len() == 30);

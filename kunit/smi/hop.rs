@@ -13,7 +13,8 @@ use crate::{
     ib_smi::{
         hop::{
             Hop,
-            Obstacle, //
+            Obstacle,
+            Point, //
         },
         origin::Origin, //
     },
@@ -74,6 +75,7 @@ impl Row for Told {
         let device = self.known.then(|| made_up.device());
         let bytes = self.smp.bytes();
         let hop = Hop {
+            point: Point::Forward,
             smp: &bytes,
             origin: Origin { device, port: 9 },
             is_switch: self.is_switch,
@@ -94,7 +96,7 @@ impl Row for Told {
             ingress: c.ingress,
             egress: c.egress,
             lid: c.lid,
-            hop_ptr: c.hop_ptr,
+            hop_ptr: c.hop_after,
             is_switch: c.is_switch,
             verdict: c.verdict,
             rule: c.rule,
@@ -103,7 +105,28 @@ impl Row for Told {
         test.equal("numbers", got, self.numbers);
         let expected = device.map_or(core::ptr::null_mut(), |device| device.as_raw());
         test.equal("device", core::ptr::eq(c.device, expected), true);
-        test.equal("SMP", core::ptr::eq(c.smp.cast(), &bytes), true);
+        // Offsets as in section 14.2.1.2 of the specification.
+        let at = if c.returning != 0 { 193 } else { 129 };
+        test.equal("path", bytes.get(at..).map(<[u8]>::as_ptr), Some(c.path));
+        test.equal("Hop Pointer before", c.hop_before, bytes[6]);
+        test.equal("Hop Count", (c.hop_cnt, c.path_len), (bytes[7], bytes[7]));
+        test.equal("point", c.point, 1);
+        let tid = [&c.tid.to_be_bytes()[..], &bytes[8..16]];
+        test.equal("TID", tid[0], tid[1]);
+        let ids = [
+            (u32::from(c.mgmt_class), &bytes[1..2]),
+            (u32::from(c.method), &bytes[3..4]),
+            (u32::from(c.attr_id), &bytes[16..18]),
+            (c.attr_mod, &bytes[20..24]),
+            (c.dr_slid, &bytes[32..34]),
+            (c.dr_dlid, &bytes[34..36]),
+        ];
+        for (got, expected) in ids {
+            let expected = expected
+                .iter()
+                .fold(0, |all, byte| all << 8 | u32::from(*byte));
+            test.equal("a field of the header", got, expected);
+        }
 
         let line = CString::try_from_fmt(fmt!("{hop}"))?;
         test.equal("line", line.to_str().map_err(|_| EINVAL)?, self.line);

@@ -150,6 +150,16 @@ impl MadeUp {
         smp
     }
 
+    /// Has ib_mad wait so many milliseconds for the answer to the departing SMP, and send it twice more.
+    pub(crate) fn wait(&mut self, millis: u32) {
+        let departing = self.departing.as_mut_ptr();
+        // SAFETY: The memory is ours.
+        unsafe {
+            (*departing).private.send_buf.timeout_ms = millis as c_int;
+            (*departing).private.send_buf.retries = 2;
+        }
+    }
+
     /// The external port that the work request of the departing SMP names.
     pub(crate) fn egress(&self) -> u32 {
         // SAFETY: The memory is ours, and valid when zeroed.

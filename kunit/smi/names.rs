@@ -13,11 +13,13 @@ use crate::{
     ib_smi::{
         counters::{
             self,
-            Discards, //
+            DISCARDS,
+            NOBODY, //
         },
         hop::{
             Hop,
-            Obstacle, //
+            Obstacle,
+            Point, //
         },
         origin::Origin, //
     },
@@ -67,6 +69,7 @@ impl Row for Entry {
             What::Obstacle(obstacle) => (Rule::C14_6, Verdict::Local, Some(obstacle)),
         };
         let hop = Hop {
+            point: Point::Recv,
             smp: &request(1, 2).bytes(),
             origin: Origin::UNKNOWN,
             is_switch: true,
@@ -90,15 +93,33 @@ impl Row for Entry {
         let name = line.split(' ').find_map(|word| word.strip_prefix(key));
         test.equal("name", name, Some(self.name));
 
-        if !matches!(self.what, What::Rule(_)) {
+        if let What::Rule(_) = self.what {
+            let before = decided(self.name)?;
+            hop.settle();
+            test.equal("decisions", decided(self.name)?, before + 1);
+        } else {
             // A number that two reasons shared would count for both.
             let (before, all) = (count(self.name)?, total()?);
-            counters::discarded(self.number);
+            counters::discarded(Origin::UNKNOWN, self.number);
             test.equal("counter", count(self.name)?, before + 1);
             test.equal("all counters", total()?, all + 1);
         }
         Ok(())
     }
+}
+
+/// How many SMPs that came in for no port that is known were local by a rule.
+fn decided(name: &str) -> Result<u64> {
+    let mut sum = 0;
+    NOBODY
+        .each_decision(|point, rule, verdict, count| {
+            if (point, rule, verdict) == ("recv", name, "local") {
+                sum += count;
+            }
+            Ok(())
+        })
+        .map_err(|_| EINVAL)?;
+    Ok(sum)
 }
 
 /// How many discards were counted for a reason.
@@ -111,17 +132,17 @@ fn total() -> Result<u64> {
     sum(|_| true)
 }
 
-/// The sum of some lines of debugfs; an error if there is none.
+/// The sum of some counters; an error if there is none.
 fn sum(which: impl Fn(&str) -> bool) -> Result<u64> {
-    let text = CString::try_from_fmt(fmt!("{Discards:?}"))?;
-    let lines = text.to_str().map_err(|_| EINVAL)?.lines();
     let mut sum = None;
-    for (name, count) in lines.filter_map(|line| line.split_once(' ')) {
-        if which(name) {
-            let count: u64 = count.parse().map_err(|_| EINVAL)?;
-            sum = Some(sum.unwrap_or(0) + count);
-        }
-    }
+    DISCARDS
+        .each(|name, count| {
+            if which(name) {
+                sum = Some(sum.unwrap_or(0) + count);
+            }
+            Ok(())
+        })
+        .map_err(|_| EINVAL)?;
     sum.ok_or(ENOENT)
 }
 
@@ -187,9 +208,10 @@ impl Table for Names {
         obstacle(Obstacle::PostFailed, 38, "post-failed"),
         obstacle(Obstacle::NotAsked, 39, "not-asked"),
         obstacle(Obstacle::SendFailed, 40, "send-failed"),
+        obstacle(Obstacle::NoListener, 41, "no-listener"),
     ];
 }
 
 const _: () =
     assert!(Names::ROWS.len() == Rule::ALL.len() + Reason::ALL.len() + Obstacle::ALL.len());
-const _: () = assert!(Names::ROWS.len() == 31);
+const _: () = assert!(Names::ROWS.len() == 32);

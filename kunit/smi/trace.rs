@@ -23,6 +23,12 @@ pub(crate) fn send(hop: &Hop<'_>) {
     note(&SEND, hop);
 }
 
+/// As the module's own; no room under test passes anything on.
+pub(crate) fn forward(_hop: &Hop<'_>) {}
+
+/// As the module's own.
+pub(crate) fn reply(_hop: &Hop<'_>) {}
+
 /// As the module's own.
 pub(crate) fn discard(hop: &Hop<'_>) {
     note(&DISCARD, hop);

@@ -11,15 +11,16 @@
 use super::{
     hop::{
         Hop,
-        Obstacle, //
+        Obstacle,
+        Point, //
     },
+    listener,
     livepatch,
     origin::Origin,
     smp::{
         self,
         Smp, //
-    },
-    trace, //
+    }, //
 };
 use crate::{
     dr::{
@@ -51,6 +52,7 @@ pub(crate) enum NextStep {
 pub(crate) fn judge(smp: &mut Smp, origin: Origin<'_>, node: Node, ingress: u8) -> bool {
     let decision = dr::receive(&DrSmp::from_ib(smp), node, ingress);
     let hop = Hop {
+        point: Point::Recv,
         smp,
         origin,
         is_switch: node.kind == NodeKind::Switch,
@@ -58,10 +60,18 @@ pub(crate) fn judge(smp: &mut Smp, origin: Origin<'_>, node: Node, ingress: u8) 
         decision,
         obstacle: obstacle(smp, origin, &decision),
     };
-    trace::recv(&hop);
+    hop.tell();
     dyn_debug!(judge: "recv: {}\n", hop);
     hop.settle();
     let discarded = hop.is_discarded();
+    if decision.verdict == Verdict::Local && !discarded && listener::is_missing(origin, smp) {
+        // The driver may still want it, so that it goes on; ib_mad will drop it.
+        Hop {
+            obstacle: Some(Obstacle::NoListener),
+            ..hop
+        }
+        .lost();
+    }
     if !discarded {
         smp::apply(smp, &decision, decision.verdict == Verdict::Local);
     }

@@ -9,8 +9,10 @@ use super::{
     asked,
     hop::{
         Hop,
-        Obstacle, //
+        Obstacle,
+        Point, //
     },
+    ledger,
     livepatch,
     origin::{
         Departing,
@@ -19,8 +21,7 @@ use super::{
     smp::{
         self,
         Smp, //
-    },
-    trace, //
+    }, //
 };
 use crate::{
     dr::{
@@ -64,6 +65,7 @@ pub(crate) unsafe fn judge(smp: *mut Smp, is_switch: bool, egress: u8) -> bool {
         egress,
     );
     let hop = Hop {
+        point: Point::Send,
         smp: bytes,
         origin,
         is_switch,
@@ -71,7 +73,10 @@ pub(crate) unsafe fn judge(smp: *mut Smp, is_switch: bool, egress: u8) -> bool {
         decision,
         obstacle: obstacle(bytes, &decision),
     };
-    trace::send(&hop);
+    if let Some(departing) = &departing {
+        ledger::enter(&hop, departing);
+    }
+    hop.tell();
     dyn_debug!(judge: "send: {}\n", hop);
     hop.settle();
     if hop.is_discarded() {

@@ -11,11 +11,13 @@
 use super::{
     hop::{
         Hop,
-        Obstacle, //
+        Obstacle,
+        Point, //
     },
     origin::Origin,
     send_queue::{
         self,
+        Levels,
         Share, //
     },
     smp::Smp, //
@@ -75,6 +77,8 @@ pub(super) struct Packet {
 /// How an SMP came here, and how it leaves.
 #[derive(Clone, Copy)]
 pub(super) struct Way {
+    /// Where it was decided.
+    pub(super) point: Point,
     pub(super) ingress: u8,
     /// The external port by which a switch sends a directed-route SMP.
     pub(super) egress: u8,
@@ -179,6 +183,16 @@ impl Queue {
     fn slots(&self) -> &KVec<Slot> {
         // SAFETY: Not changed since `fill()`.
         unsafe { &*self.slots.get() }
+    }
+
+    /// How full QP0 is.
+    pub(super) fn levels(&self) -> Levels {
+        let free = self.free.load(ordering::Relaxed).count_ones();
+        let own = (
+            (SLOTS as u32).saturating_sub(free),
+            self.waiting.load(ordering::Relaxed),
+        );
+        Levels::read(self.agent.qp(), own)
     }
 
     /// Returns an address handle to the LID `lid`. May sleep.
@@ -315,6 +329,7 @@ impl Queue {
         // SAFETY: The device outlives the agent.
         let device = unsafe { Device::from_raw(self.device()) };
         Hop {
+            point: way.point,
             smp,
             origin: Origin {
                 device: Some(device),
@@ -325,7 +340,7 @@ impl Queue {
             decision: way.decision,
             obstacle: Some(obstacle),
         }
-        .settle();
+        .lost();
     }
 
     /// A work request has failed: tells, and brings the queue pair back to work.

@@ -4,20 +4,65 @@
 
 use super::{
     counters,
+    ledger,
     origin::Origin,
-    smp::Smp,
+    smp::{
+        Header,
+        Smp, //
+    },
     trace, //
 };
 use crate::{
     bindings,
     dr::{
         Decision,
+        Direction,
+        DrLid,
         DrSmp,
         Reason,
-        Verdict, //
+        Verdict,
+        MAX_HOPS, //
     }, //
 };
 use kernel::fmt;
+
+/// Where in the module something is decided, or is found out, about an SMP. The numbers are stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Point {
+    /// It came in from the wire.
+    Recv = 0,
+    /// A switch passes it on.
+    Forward = 1,
+    /// The node's SMA answers.
+    Reply = 2,
+    /// The node itself sends.
+    Send = 3,
+    /// It is handed over within the node.
+    Local = 4,
+}
+
+impl Point {
+    /// Every point, in the order of its number.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Recv,
+        Self::Forward,
+        Self::Reply,
+        Self::Send,
+        Self::Local,
+    ];
+
+    /// The name, as trace events and counters show it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Recv => "recv",
+            Self::Forward => "forward",
+            Self::Reply => "reply",
+            Self::Send => "send",
+            Self::Local => "local",
+        }
+    }
+}
 
 /// Why an SMP was discarded where the rules would have let it pass.
 ///
@@ -43,11 +88,13 @@ pub(crate) enum Obstacle {
     NotAsked = 39,
     /// The device took the work request, but could not send.
     SendFailed = 40,
+    /// It is for this node, but neither for its SMA nor for any agent on QP0 of the port.
+    NoListener = 41,
 }
 
 impl Obstacle {
     /// Every obstacle, in the order of its number.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::InTransition,
         Self::NoSma,
         Self::NotByLid,
@@ -57,6 +104,7 @@ impl Obstacle {
         Self::PostFailed,
         Self::NotAsked,
         Self::SendFailed,
+        Self::NoListener,
     ];
 
     /// The name, as [`Reason::name`].
@@ -71,6 +119,7 @@ impl Obstacle {
             Self::PostFailed => "post-failed",
             Self::NotAsked => "not-asked",
             Self::SendFailed => "send-failed",
+            Self::NoListener => "no-listener",
         }
     }
 }
@@ -78,6 +127,8 @@ impl Obstacle {
 /// What became of the SMP at this hop.
 #[derive(Clone, Copy)]
 pub(crate) struct Hop<'a> {
+    /// Where it was decided.
+    pub(crate) point: Point,
     /// The SMP as it was on arrival.
     pub(crate) smp: &'a Smp,
     /// The node and the port of its MAD agent.
@@ -99,25 +150,42 @@ impl<'a> Hop<'a> {
         self.obstacle.is_some() || matches!(self.decision.verdict, Verdict::Discard(_))
     }
 
-    /// Counts a discard and fires its event.
+    /// Fires the event of the point. To be called before the SMP leaves, or the next hop is told first.
+    #[inline(always)]
+    pub(crate) fn tell(&self) {
+        match self.point {
+            Point::Recv => trace::recv(self),
+            Point::Forward => trace::forward(self),
+            Point::Reply => trace::reply(self),
+            Point::Send => trace::send(self),
+            Point::Local => (),
+        }
+        ledger::note(self);
+    }
+
+    /// Counts the decision; a discard is told too.
     ///
     /// To be called at every decision point, so that no discard is silent.
     #[inline]
     pub(crate) fn settle(&self) {
+        let (verdict, ..) = self.outcome();
+        counters::decided(self.origin, self.point, self.decision.rule, verdict);
         if self.is_discarded() {
-            self.discarded();
+            self.lost();
         }
     }
 
+    /// Counts and tells that the SMP is lost, if need be after it was decided that it would not be.
     #[cold]
     #[inline(never)]
-    fn discarded(&self) {
-        counters::discarded(self.reason_number());
+    pub(crate) fn lost(&self) {
+        counters::discarded(self.origin, self.reason_number());
         trace::discard(self);
+        ledger::note_loss(self);
     }
 
     /// The number of the reason, 0 if the SMP is not discarded.
-    fn reason_number(&self) -> u8 {
+    pub(crate) fn reason_number(&self) -> u8 {
         match (self.obstacle, self.decision.verdict) {
             (Some(obstacle), _) => obstacle as u8,
             (None, Verdict::Discard(reason)) => Reason::number(reason),
@@ -134,14 +202,15 @@ impl<'a> Hop<'a> {
         }
     }
 
-    /// The verdict's number and name, egress port and LID.
-    fn outcome(&self) -> (u8, &'static str, u8, u32) {
+    /// The verdict's number, egress port and LID.
+    #[inline]
+    pub(crate) fn outcome(&self) -> (u8, u8, u32) {
         match self.decision.verdict {
-            _ if self.obstacle.is_some() => (3, "discard", 0, 0),
-            Verdict::Local => (0, "local", 0, 0),
-            Verdict::Forward { egress } => (1, "forward", egress, 0),
-            Verdict::Route(lid) => (2, "route", 0, lid.unwrap_or(0)),
-            Verdict::Discard(_) => (3, "discard", 0, 0),
+            _ if self.obstacle.is_some() => (3, 0, 0),
+            Verdict::Local => (0, 0, 0),
+            Verdict::Forward { egress } => (1, egress, 0),
+            Verdict::Route(lid) => (2, 0, lid.unwrap_or(0)),
+            Verdict::Discard(_) => (3, 0, 0),
         }
     }
 
@@ -156,23 +225,75 @@ impl<'a> Hop<'a> {
 
     /// The hop in the form that the trace events take.
     pub(crate) fn to_c(self) -> bindings::ib_smi_hop {
-        let (verdict, _, egress, lid) = self.outcome();
-        bindings::ib_smi_hop {
+        let header = Header::read(self.smp);
+        let route = DrSmp::from_ib(self.smp);
+        let (verdict, egress, lid) = self.outcome();
+        let mut hop = bindings::ib_smi_hop {
             device: self
                 .origin
                 .device
                 .map_or(core::ptr::null(), |device| device.as_raw()),
-            smp: core::ptr::from_ref(self.smp).cast(),
+            tid: header.tid,
             port: self.origin.port,
             lid,
+            attr_mod: header.attr_mod,
+            attr_id: header.attr_id,
+            status: header.status,
+            mgmt_class: header.mgmt_class,
+            method: header.method,
             ingress: self.ingress,
             egress,
-            hop_ptr: self.hop_after(DrSmp::from_ib(self.smp).hop_ptr),
             is_switch: self.is_switch.into(),
+            point: self.point as u8,
             verdict,
-            rule: self.decision.rule.number(),
             reason: self.reason_number(),
+            ..Default::default()
+        };
+        // What else is lost here, an answer by LID, has no such fields.
+        if u32::from(header.mgmt_class) == bindings::IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE {
+            let returning = route.direction == Direction::Returning;
+            let path = if returning {
+                route.return_path
+            } else {
+                route.initial_path
+            };
+            let [_, elements @ ..] = path;
+            hop.path = elements.as_ptr();
+            hop.path_len = if route.hop_cnt <= MAX_HOPS {
+                route.hop_cnt
+            } else {
+                0
+            };
+            hop.returning = returning.into();
+            hop.hop_before = route.hop_ptr;
+            hop.hop_after = self.hop_after(route.hop_ptr);
+            hop.hop_cnt = route.hop_cnt;
+            hop.dr_slid = lid_or_permissive(route.dr_slid);
+            hop.dr_dlid = lid_or_permissive(route.dr_dlid);
+            hop.rule = self.decision.rule.number();
         }
+        hop
+    }
+}
+
+/// How many verdicts there are.
+pub(crate) const VERDICTS: usize = 4;
+
+/// The name of a verdict, by its number.
+pub(crate) const fn verdict_name(number: u8) -> &'static str {
+    match number {
+        0 => "local",
+        1 => "forward",
+        2 => "route",
+        _ => "discard",
+    }
+}
+
+/// A LID as an InfiniBand SMP has it.
+pub(super) fn lid_or_permissive(lid: DrLid) -> u32 {
+    match lid {
+        DrLid::Lid(lid) => lid,
+        DrLid::Permissive => u16::MAX.into(),
     }
 }
 
@@ -181,21 +302,21 @@ impl<'a> Hop<'a> {
 impl fmt::Display for Hop<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let route = DrSmp::from_ib(self.smp);
-        let (_, verdict, egress, lid) = self.outcome();
+        let (verdict, egress, lid) = self.outcome();
         write!(
             f,
             "port={} {} in={} out={} hop={},{}/{} verdict={} lid={:#x} rule={} reason={} device=",
             self.origin.port,
             match route.direction {
-                crate::dr::Direction::Outgoing => "request",
-                crate::dr::Direction::Returning => "response",
+                Direction::Outgoing => "request",
+                Direction::Returning => "response",
             },
             self.ingress,
             egress,
             route.hop_ptr,
             self.hop_after(route.hop_ptr),
             route.hop_cnt,
-            verdict,
+            verdict_name(verdict),
             lid,
             self.decision.rule.name(),
             self.reason(),

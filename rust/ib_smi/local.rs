@@ -12,8 +12,11 @@ use super::{
     asked,
     hop::{
         Hop,
-        Obstacle, //
+        Obstacle,
+        Point, //
     },
+    ledger,
+    listener,
     origin::Origin,
     smp::{
         self,
@@ -120,22 +123,37 @@ impl Local {
         // SAFETY: By the type invariants.
         let (mad, receiver) = unsafe { ((*self.0).mad_priv, (*self.0).recv_mad_agent) };
         if mad.is_null() {
+            self.told_of_request(sender);
             return;
         }
         // SAFETY: At least 256 bytes were allocated behind the header, and nobody writes them now.
         let smp = unsafe { &*(&raw const (*mad).mad).cast::<Smp>() };
         if receiver.is_null() || self.is_unasked(sender, receiver, smp) {
-            sender.told_of(smp);
+            sender.told_of(smp, Obstacle::NotAsked);
             // SAFETY: Nobody else has it.
             unsafe { bindings::kfree(mad.cast()) };
         } else {
-            if !smp::is_answer(smp) {
+            if smp::is_answer(smp) {
+                ledger::answered_within(sender.origin(), smp);
+            } else {
                 asked::remember(smp);
             }
             self.hand_over(mad, receiver);
         }
         if !receiver.is_null() {
             Agent(receiver).put();
+        }
+    }
+
+    /// Tells of a request that neither the SMA nor an agent has taken.
+    #[cold]
+    fn told_of_request(&self, sender: &Agent) {
+        // SAFETY: By the type invariants; the request is not given back yet.
+        let mad = unsafe { (*(*self.0).mad_send_wr).send_buf.mad };
+        // SAFETY: At least 256 bytes were allocated, and nobody writes them now.
+        let smp = unsafe { &*mad.cast::<Smp>() };
+        if listener::is_missing_within(sender.origin(), smp) {
+            sender.told_of(smp, Obstacle::NoListener);
         }
     }
 
@@ -232,22 +250,28 @@ impl Local {
 }
 
 impl Agent {
-    /// Tells of an answer of this agent's that nobody has asked for.
-    #[cold]
-    fn told_of(&self, smp: &Smp) {
-        let route = DrSmp::from_ib(smp);
+    /// The agent's device and port.
+    fn origin(&self) -> Origin<'_> {
         // SAFETY: By the type invariants; an agent's device outlives it.
-        let (device, port) = unsafe {
+        unsafe {
             let agent = &raw mut (*self.0).agent;
-            (Device::from_raw((*agent).device), (*agent).port_num)
-        };
+            Origin {
+                device: Some(Device::from_raw((*agent).device)),
+                port: (*agent).port_num.into(),
+            }
+        }
+    }
+
+    /// Tells of what this agent has sent to its own node and nobody takes there.
+    #[cold]
+    fn told_of(&self, smp: &Smp, obstacle: Obstacle) {
+        let route = DrSmp::from_ib(smp);
+        let origin = self.origin();
         let hop = Hop {
+            point: Point::Local,
             smp,
-            origin: Origin {
-                device: Some(device),
-                port: port.into(),
-            },
-            is_switch: device.is_switch(),
+            origin,
+            is_switch: origin.device.is_some_and(Device::is_switch),
             ingress: 0,
             decision: Decision {
                 verdict: Verdict::Local,
@@ -258,9 +282,9 @@ impl Agent {
                     Direction::Returning => Rule::C14_13_4,
                 },
             },
-            obstacle: Some(Obstacle::NotAsked),
+            obstacle: Some(obstacle),
         };
         dyn_debug!(told_of: "local: {}\n", hop);
-        hop.settle();
+        hop.lost();
     }
 }

@@ -106,6 +106,18 @@ impl Departing {
         }
     }
 
+    /// How many milliseconds ib_mad waits for an answer, 0 if none is expected, and how often it sends
+    /// again.
+    pub(crate) fn patience(&self) -> (u32, u32) {
+        // SAFETY: By the type invariants.
+        let (timeout, retries) =
+            unsafe { ((*self.0).send_buf.timeout_ms, (*self.0).send_buf.retries) };
+        (
+            timeout.try_into().unwrap_or(0),
+            retries.try_into().unwrap_or(0),
+        )
+    }
+
     /// Sets the external port by which a switch sends the SMP.
     pub(crate) fn set_egress(&self, port: u8) {
         // SAFETY: By the type invariants; not posted yet, hence the caller's alone.

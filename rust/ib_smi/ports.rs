@@ -2,7 +2,16 @@
 
 //! What the module keeps of each device's ports to send with.
 
-use super::direct::Queue;
+use super::{
+    counters::Tally,
+    direct::Queue,
+    folder::{
+        Page,
+        Place,
+        Sheet, //
+    },
+    send_queue::Levels, //
+};
 use crate::rdma::{
     agent::{
         Agent,
@@ -17,7 +26,8 @@ use crate::rdma::{
 };
 use kernel::{
     alloc::KVec,
-    prelude::*, //
+    prelude::*,
+    sync::Arc, //
 };
 
 /// A port of the MAD layer's: one of a CA's, or port 0 of a switch.
@@ -61,14 +71,30 @@ impl Port {
 }
 
 /// The ports of a device.
-pub(crate) struct Ports(KVec<Port>);
+pub(crate) struct Ports {
+    ports: KVec<Port>,
+    sheet: Arc<Sheet>,
+    place: Place,
+}
 
 static REGISTRATION: Registration<Ports> = Registration::new();
 
 impl Ports {
     /// Returns the port of that number: on a switch, port 0.
     pub(super) fn get(&self, number: u32) -> Option<&Port> {
-        self.0.iter().find(|port| port.number == number)
+        self.ports.iter().find(|port| port.number == number)
+    }
+
+    /// Returns the counters of the port of that number.
+    #[inline]
+    fn tally(&self, number: u32) -> Option<&Tally> {
+        let page = self.sheet.pages.iter().find(|page| page.port == number)?;
+        Some(&page.tally)
+    }
+
+    /// How full QP0 of a port is.
+    pub(super) fn levels(&self, number: u32) -> Option<Levels> {
+        Some(self.get(number)?.direct.as_ref()?.levels())
     }
 
     /// Calls `f`, which may sleep, with the ports of the device.
@@ -83,6 +109,21 @@ impl Ports {
     }
 }
 
+/// Calls `f`, which may sleep, with the counters of a port; returns whether it has some.
+#[inline]
+pub(super) fn with_tally(device: &Device, number: u32, f: impl FnOnce(&Tally)) -> Option<()> {
+    Ports::of(device, |ports| ports.tally(number).map(f)).flatten()
+}
+
+/// Calls `f`, which may sleep, with our agent on QP0 of a port.
+pub(super) fn with_agent<R>(
+    device: &Device,
+    number: u32,
+    f: impl FnOnce(&Agent) -> R,
+) -> Option<R> {
+    Ports::of(device, |ports| ports.get(number)?.smi.as_ref().map(f)).flatten()
+}
+
 impl Client for Ports {
     const NAME: &'static CStr = c"ib_smi";
 
@@ -91,10 +132,29 @@ impl Client for Ports {
     }
 
     fn add(device: &'static Device) -> Result<KBox<Self>> {
-        let mut ports = KVec::new();
-        for number in device.mad_ports() {
-            ports.push(Port::open(device, number), GFP_KERNEL)?;
+        let (mut ports, mut pages) = (KVec::new(), KVec::new());
+        for port in device.mad_ports() {
+            let tally = Tally::new();
+            ports.push(Port::open(device, port), GFP_KERNEL)?;
+            pages.push(
+                Page {
+                    device,
+                    port,
+                    tally,
+                },
+                GFP_KERNEL,
+            )?;
         }
-        Ok(KBox::new(Self(ports), GFP_KERNEL)?)
+        let sheet = Arc::new(Sheet { device, pages }, GFP_KERNEL)?;
+        let this = Self {
+            ports,
+            place: Place::take(sheet.clone())?,
+            sheet,
+        };
+        Ok(KBox::new(this, GFP_KERNEL)?)
+    }
+
+    fn renamed(&self) {
+        self.place.rename();
     }
 }

@@ -7,12 +7,57 @@
 use crate::bindings;
 use kernel::{
     container_of,
+    fmt,
     prelude::*,
     time::{
         delay::fsleep,
         Delta, //
     }, //
 };
+
+/// How full QP0 of a port is.
+pub(super) struct Levels {
+    send_posted: c_int,
+    send_limit: c_int,
+    receive_posted: c_int,
+    receive_limit: c_int,
+    /// Of our own slots: in use, and SMPs that wait for one.
+    own: (u32, u32),
+}
+
+impl Levels {
+    /// Looks at ib_mad's account, and adds ours.
+    pub(super) fn read(qp: *mut bindings::ib_qp, own: (u32, u32)) -> Self {
+        // SAFETY: The queue pair is one that ib_mad made: its context is this. Each number may be a
+        // moment older than the next.
+        unsafe {
+            let info = (*qp).qp_context.cast::<bindings::ib_mad_qp_info>();
+            Self {
+                send_posted: (&raw const (*info).send_queue.count).read_volatile(),
+                send_limit: (&raw const (*info).send_queue.max_active).read_volatile(),
+                receive_posted: (&raw const (*info).recv_queue.count).read_volatile(),
+                receive_limit: (&raw const (*info).recv_queue.max_active).read_volatile(),
+                own,
+            }
+        }
+    }
+
+    /// Calls `f` with each name and number.
+    pub(super) fn each(&self, mut f: impl FnMut(&str, c_int) -> fmt::Result) -> fmt::Result {
+        f("send_posted", self.send_posted.min(self.send_limit))?;
+        f("send_limit", self.send_limit)?;
+        // ib_mad counts them as posted.
+        f(
+            "send_waiting",
+            self.send_posted.saturating_sub(self.send_limit).max(0),
+        )?;
+        let (used, waiting) = self.own;
+        f("own_posted", used as c_int)?;
+        f("own_waiting", waiting as c_int)?;
+        f("receive_posted", self.receive_posted)?;
+        f("receive_limit", self.receive_limit)
+    }
+}
 
 /// Our part of a send queue, taken off what ib_mad believes it has, and given back when dropped.
 pub(super) struct Share {

@@ -16,12 +16,44 @@ use core::mem::offset_of;
 /// The bytes of an SMP, all of them hostile.
 pub(crate) type Smp = [u8; size_of::<ib_smp>()];
 
-/// Returns the transaction ID. Its high word names the agent that has asked.
-pub(crate) fn tid(smp: &Smp) -> u64 {
-    const AT: usize = offset_of!(ib_smp, tid);
-    smp.get(AT..)
+/// The `N` bytes of a field. An SMP is longer than any offset in it.
+fn field<const N: usize>(smp: &Smp, at: usize) -> [u8; N] {
+    smp.get(at..)
         .and_then(<[u8]>::first_chunk)
-        .map_or(0, |bytes| u64::from_be_bytes(*bytes))
+        .copied()
+        .unwrap_or([0; N])
+}
+
+/// Returns the transaction ID. Its high word names the agent that has asked.
+#[inline]
+pub(crate) fn tid(smp: &Smp) -> u64 {
+    u64::from_be_bytes(field(smp, offset_of!(ib_smp, tid)))
+}
+
+/// What an SMP is about: the fields of its header that no hop looks at, in host byte order.
+pub(crate) struct Header {
+    pub(crate) mgmt_class: u8,
+    pub(crate) method: u8,
+    /// Without the D bit.
+    pub(crate) status: u16,
+    pub(crate) tid: u64,
+    pub(crate) attr_id: u16,
+    pub(crate) attr_mod: u32,
+}
+
+impl Header {
+    /// Reads the header.
+    pub(crate) fn read(smp: &Smp) -> Self {
+        const D: u16 = 0x8000;
+        Self {
+            mgmt_class: smp[offset_of!(ib_smp, mgmt_class)],
+            method: smp[offset_of!(ib_smp, method)],
+            status: u16::from_be_bytes(field(smp, offset_of!(ib_smp, status))) & !D,
+            tid: tid(smp),
+            attr_id: u16::from_be_bytes(field(smp, offset_of!(ib_smp, attr_id))),
+            attr_mod: u32::from_be_bytes(field(smp, offset_of!(ib_smp, attr_mod))),
+        }
+    }
 }
 
 /// Returns whether ib_mad takes the SMP for an answer: for the agent that its TID names.

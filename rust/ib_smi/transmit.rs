@@ -14,7 +14,8 @@ use super::{
     },
     hop::{
         Hop,
-        Obstacle, //
+        Obstacle,
+        Point, //
     },
     livepatch,
     origin::Origin,
@@ -25,14 +26,15 @@ use super::{
     smp::{
         self,
         Smp, //
-    },
-    trace, //
+    }, //
 };
 use crate::{
     bindings,
     dr::{
         self,
+        Decision,
         DrSmp,
+        Rule,
         Verdict, //
     },
     dyn_debug,
@@ -87,11 +89,11 @@ pub(crate) unsafe fn send(device: &Device, outgoing: &Outgoing<'_>) {
     match (sent, outgoing.directed_route_smp()) {
         (Some(Ok(())), _) => (),
         (Some(Err(error)), _) => {
-            super::counters::discarded(Obstacle::PostFailed as u8);
             dyn_debug!(send: "an answer by LID was lost, error {}\n", error.to_errno());
+            lost_by_lid(device, agent_port, outgoing, Obstacle::PostFailed);
         }
         (None, Some(smp)) => pass(device, agent_port, None, outgoing, smp),
-        (None, None) => super::counters::discarded(Obstacle::NoAgent as u8),
+        (None, None) => lost_by_lid(device, agent_port, outgoing, Obstacle::NoAgent),
     }
 }
 
@@ -117,6 +119,11 @@ fn pass(device: &Device, agent_port: u32, port: Option<&Port>, outgoing: &Outgoi
         dr::reply(&route, node, outgoing.ingress)
     };
     let mut hop = Hop {
+        point: if outgoing.transit {
+            Point::Forward
+        } else {
+            Point::Reply
+        },
         smp,
         origin: Origin {
             device: Some(device),
@@ -130,12 +137,10 @@ fn pass(device: &Device, agent_port: u32, port: Option<&Port>, outgoing: &Outgoi
     if outgoing.transit && !livepatch::settled() && old_could_have_judged(&hop) {
         hop.obstacle = Some(Obstacle::InTransition);
     }
-    // Told before it leaves, or the next hop might be told first.
+    hop.tell();
     if outgoing.transit {
-        trace::forward(&hop);
         dyn_debug!(pass: "forward: {}\n", hop);
     } else {
-        trace::reply(&hop);
         dyn_debug!(pass: "reply: {}\n", hop);
     }
     if !hop.is_discarded() {
@@ -175,6 +180,7 @@ fn post(port: Option<&Port>, outgoing: &Outgoing<'_>, hop: &Hop<'_>) -> Result<(
     let mut packet = Packet {
         smp: *hop.smp,
         way: Way {
+            point: hop.point,
             ingress: hop.ingress,
             egress,
             decision: hop.decision,
@@ -200,6 +206,32 @@ fn post_through_ib_mad(
     // SAFETY: Both are those of the MAD that is answered, valid while `outgoing` is.
     unsafe { agent.answer(outgoing.mad, outgoing.wc, outgoing.grh, None) }
         .map_err(|_| Obstacle::PostFailed)
+}
+
+/// Tells that an answer was lost which no rule of directed routes has decided about.
+#[cold]
+fn lost_by_lid(device: &Device, agent_port: u32, outgoing: &Outgoing<'_>, obstacle: Obstacle) {
+    let Some(smp) = outgoing.mad.first_chunk::<{ size_of::<Smp>() }>() else {
+        return;
+    };
+    Hop {
+        point: Point::Reply,
+        smp,
+        origin: Origin {
+            device: Some(device),
+            port: agent_port,
+        },
+        is_switch: device.is_switch(),
+        ingress: outgoing.ingress,
+        decision: Decision {
+            verdict: Verdict::Route(None),
+            hop_ptr: 0,
+            record: None,
+            rule: Rule::Lid,
+        },
+        obstacle: Some(obstacle),
+    }
+    .lost();
 }
 
 /// Answers anything else, through ib_mad.

@@ -31,6 +31,9 @@ pub(crate) trait Client: Sized + Send + Sync + 'static {
     ///
     /// The drop may sleep. When it is over, nothing of the client may use the device.
     fn add(device: &'static Device) -> Result<KBox<Self>>;
+
+    /// The device has another name now.
+    fn renamed(&self) {}
 }
 
 /// The registration of a client.
@@ -58,6 +61,7 @@ impl<T: Client> Registration<T> {
                 name: as_char_ptr_in_const_context(T::NAME),
                 add: Some(add::<T>),
                 remove: Some(remove::<T>),
+                rename: Some(rename::<T>),
                 ..zeroed
             }),
             srcu: Opaque::uninit(),
@@ -168,6 +172,16 @@ unsafe extern "C" fn add<T: Client>(device: *mut bindings::ib_device) -> c_int {
             0
         }
         Err(error) => error.to_errno(),
+    }
+}
+
+/// # Safety
+///
+/// Only the RDMA core may call it, with the data that was set; it does not remove the device meanwhile.
+unsafe extern "C" fn rename<T: Client>(_device: *mut bindings::ib_device, data: *mut c_void) {
+    if !data.is_null() {
+        // SAFETY: `add()` made `data` of a box, and `remove()` has not been called.
+        unsafe { KBox::<T>::borrow(data) }.renamed();
     }
 }
 

@@ -49,6 +49,12 @@ impl Device {
         BStr::from_bytes(name.to_bytes())
     }
 
+    /// Returns the number that tells the device from all others that are registered.
+    pub(crate) fn index(&self) -> u32 {
+        // SAFETY: By the type invariants.
+        unsafe { (*self.as_raw()).index }
+    }
+
     /// Returns whether the device is a switch: its only MAD agents are those of port 0.
     pub(crate) fn is_switch(&self) -> bool {
         // SAFETY: By the type invariants; the bit is set before registration.

@@ -7,6 +7,8 @@
 //! | `nodes/NAME/`            | A node; see [`node`]. `mkdir` describes one, `live` builds it.       |
 //! | `nodes/NAME/PORT/`       | A port of it that is special; see [`port`].                          |
 //! | `links/NAME:P-NAME:P/`   | A link; see [`link`]. `mkdir` plugs it in, `rmdir` pulls it out.     |
+//! | `faults/NAME/`           | What goes wrong in a node; see [`faults`].                           |
+//! | `faults/NAME/PORT/`      | What goes wrong with what a port sends.                              |
 //! | `preset`                 | Write 1: give LIDs, fill forwarding tables and activate all links,   |
 //! |                          | once, as a subnet manager would. Reads 0.                            |
 //!
@@ -15,6 +17,7 @@
 //!
 //! A write that makes no sense fails, changes nothing, and the kernel log says why.
 
+mod faults;
 mod link;
 mod node;
 mod port;
@@ -47,6 +50,7 @@ struct Root {
 pub(crate) struct Config {
     _nodes: FixedGroup<Root>,
     _links: FixedGroup<Root>,
+    _faults: FixedGroup<Root>,
 }
 
 impl Config {
@@ -65,14 +69,19 @@ impl Config {
         let root = Arc::pin_init(Subsystem::new(c"ibfabric", top, Ok(data)), GFP_KERNEL)?;
         let nodes = node::Nodes::new(fabric.clone());
         let links = link::Links::new(fabric.clone());
+        let faults = faults::Faults::new(fabric.clone());
         Ok(Self {
             _nodes: FixedGroup::new(
                 root.clone(),
                 Group::new(CString::try_from(c"nodes")?, nodes.item_type(), Ok(nodes)),
             )?,
             _links: FixedGroup::new(
-                root,
+                root.clone(),
                 Group::new(CString::try_from(c"links")?, links.item_type(), Ok(links)),
+            )?,
+            _faults: FixedGroup::new(
+                root,
+                Group::new(CString::try_from(c"faults")?, faults.item_type(), Ok(faults)),
             )?,
         })
     }

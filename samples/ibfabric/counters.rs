@@ -6,6 +6,7 @@
 //! it is kept as a count and what has to be taken off: nothing that is counted meanwhile gets lost. Most
 //! ports are never written to, so that there is memory for that only after the first time.
 
+use crate::faults::FaultCounters;
 use kernel::{
     prelude::*,
     sync::{
@@ -129,6 +130,8 @@ pub(crate) struct Counters {
     pub(crate) bad_pkeys: Counter,
     /// Packets with a Q_Key that is not the queue pair's.
     pub(crate) bad_qkeys: Counter,
+    /// What faults did, once there are any.
+    faults: SetOnce<KBox<FaultCounters>>,
     /// What to take off each field.
     bases: SetOnce<KBox<[Atomic<u64>; FIELDS]>>,
 }
@@ -153,8 +156,24 @@ impl Counters {
             held: Counter::new(),
             bad_pkeys: Counter::new(),
             bad_qkeys: Counter::new(),
+            faults: SetOnce::new(),
             bases: SetOnce::new(),
         }
+    }
+
+    /// What faults did, if any were ever staged here.
+    pub(crate) fn faults(&self) -> Option<&FaultCounters> {
+        self.faults.as_ref().map(|faults| &**faults)
+    }
+
+    /// Prepares to count what faults do. May sleep.
+    pub(crate) fn count_faults(&self) -> Result {
+        if self.faults.as_ref().is_none() {
+            let faults = KBox::new(FaultCounters::new(), GFP_KERNEL)?;
+            // If somebody else was faster, it is the same.
+            let _ = self.faults.populate(faults);
+        }
+        Ok(())
     }
 
     /// All that was ever counted for a field. There is no physical layer, and no one has to wait.

@@ -4,7 +4,7 @@
 //!
 //! Every file is made to be read by programs: one thing a line, words apart by blanks.
 
-use crate::{fabric::Fabric, faults, inject, node::Node, port::Port, provider::NodeType};
+use crate::{fabric::Fabric, inject, node::Node, port::Port, provider::NodeType};
 use kernel::{
     debugfs::Scope,
     fmt,
@@ -32,7 +32,6 @@ impl Debug {
             dir.read_callback_file(c"lfts", fabric, &lfts);
             dir.read_callback_file(c"wire", fabric, &wire);
             dir.write_only_callback_file(c"inject", fabric, &inject);
-            dir.write_only_callback_file(c"faults", fabric, &faults);
         });
         KBox::pin_init(pin_init!(Self { scope <- scope }), GFP_KERNEL)
     }
@@ -112,12 +111,12 @@ fn posts(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     })
 }
 
-/// `NAME:PORT xmit=N …`, a line a port.
+/// `NAME:PORT xmit=N …`, a line a port; with what faults did where any were ever staged.
 fn counters(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     each_node(fabric, |node| {
         for port in &node.ports {
             let counters = &port.counters;
-            writeln!(
+            write!(
                 f,
                 "{}:{} xmit={} forwarded={} rcv={} xmit_discards={} rcv_errors={} vl15_dropped={} \
                  relay_errors={} bad_pkeys={} bad_qkeys={} qp1_dropped={} held={} link_downed={}",
@@ -136,6 +135,10 @@ fn counters(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 counters.held.get(),
                 counters.link_downed.get(),
             )?;
+            if let Some(faults) = counters.faults() {
+                faults.show(f)?;
+            }
+            writeln!(f)?;
         }
         Ok(())
     })
@@ -162,9 +165,4 @@ fn wire(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 /// Puts a packet in.
 fn inject(fabric: &Arc<Fabric>, reader: &mut UserSliceReader) -> Result {
     inject::write(fabric, reader)
-}
-
-/// Lets sends fail.
-fn faults(fabric: &Arc<Fabric>, reader: &mut UserSliceReader) -> Result {
-    faults::write(fabric, reader)
 }

@@ -148,6 +148,15 @@ impl Fabric {
         self.inner.lock().find(name).cloned()
     }
 
+    /// Whether that very node is there, and not another of the same name.
+    pub(crate) fn has(&self, node: &Arc<Node>) -> bool {
+        let inner = self.inner.lock();
+        inner
+            .members
+            .iter()
+            .any(|member| Arc::ptr_eq(&member.node, node))
+    }
+
     /// Tells all cables: their ends, and whether they carry anything.
     pub(crate) fn each_cable<E>(
         &self,

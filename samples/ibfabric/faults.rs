@@ -1,49 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Lets a test make sends fail.
+//! Faults that a test stages: on a link, in a node's software, at a queue pair.
 //!
-//! The text is `DEVICE PORT smi|gsi POSTS SENDS`: so many of the next posts are refused, and so many
-//! of the next sends complete with an error, which puts the queue pair into its error state for
-//! sends. The port is that of the MAD layer: 0 on a switch.
+//! `config/faults.rs` is where they are set. A fault consists of what goes wrong (a [`Setting`]), when
+//! (a [`Trigger`]) and to which datagrams (a [`Filter`]); a [`Knob`] has the first two and how often it
+//! was done. Where packets pass it costs a bit of a word that is read there anyway
+//! ([`Glance::faulty`](crate::port::Glance)), and a word of the node's: nothing else is looked at while
+//! nobody has staged anything.
 
-use crate::{
-    fabric::Fabric,
-    provider::QpKind,
-    qp::Faults, //
-};
-use kernel::{
-    prelude::*,
-    str::{
-        parse_int::ParseInt,
-        BStr, //
+mod counters;
+mod delivery;
+mod filter;
+mod knob;
+mod link;
+mod sends;
+mod software;
+mod trigger;
+mod words;
+
+pub(crate) use self::{
+    counters::FaultCounters,
+    filter::Filter,
+    knob::{
+        Knob,
+        Setting, //
     },
-    uaccess::UserSliceReader, //
+    link::{
+        Fate,
+        LinkFaults, //
+    },
+    sends::{
+        Countdown,
+        SendFaults, //
+    },
+    software::{
+        NodeFaults,
+        Software, //
+    },
+    words::Words,
 };
-
-/// No line can be longer.
-const MAX_LINE: usize = 80;
-
-/// Handles a write.
-pub(crate) fn write(fabric: &Fabric, reader: &mut UserSliceReader) -> Result {
-    let mut buffer = [0; MAX_LINE];
-    let line = buffer.get_mut(..reader.len()).ok_or(EMSGSIZE)?;
-    reader.read_slice(line)?;
-    let mut words = line
-        .split(u8::is_ascii_whitespace)
-        .filter(|word| !word.is_empty());
-    let mut word = || words.next().ok_or(EINVAL);
-    let node = fabric.find(word()?).ok_or(ENODEV)?;
-    let port = node
-        .port(u8::from_str(BStr::from_bytes(word()?))?)
-        .ok_or(EINVAL)?;
-    let kind = match word()? {
-        b"smi" => QpKind::Smi,
-        b"gsi" => QpKind::Gsi,
-        _ => return Err(EINVAL),
-    };
-    let faults = Faults {
-        posts: u32::from_str(BStr::from_bytes(word()?))?,
-        sends: u32::from_str(BStr::from_bytes(word()?))?,
-    };
-    port.set_faults(kind, faults)
-}

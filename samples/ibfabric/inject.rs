@@ -57,6 +57,8 @@ pub(crate) fn write(fabric: &Fabric, reader: &mut UserSliceReader) -> Result {
         solicited: false,
         grh: None,
         data: datagram(words.next().ok_or(EINVAL)?)?,
+        missing: 0,
+        strikes: 0,
     };
     for word in words {
         let at = word.iter().position(|byte| *byte == b'=').ok_or(EINVAL)?;

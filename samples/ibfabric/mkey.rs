@@ -65,7 +65,7 @@ impl MKey {
     /// Judges the key of an SMP, and takes note of it.
     pub(crate) fn judge(&mut self, access: Access, key: u64) -> Verdict {
         self.expire();
-        if self.key == 0 || self.key == key {
+        if !self.is_wrong(key) {
             self.lease = None;
             return Verdict::Match;
         }
@@ -79,6 +79,11 @@ impl MKey {
             self.lease = Some(Instant::now());
         }
         Verdict::Refused
+    }
+
+    /// Whether the key of an SMP is not that of this port, of which nobody takes note.
+    pub(crate) fn is_wrong(&self, key: u64) -> bool {
+        self.key != 0 && self.key != key
     }
 
     /// Milliseconds until the lease runs out, if it is running.

@@ -11,6 +11,7 @@ pub(crate) use self::spec::{
 };
 use crate::{
     capture::Capture,
+    faults::Software,
     lft::Lft,
     link::LinkLock,
     managed,
@@ -127,6 +128,9 @@ pub(crate) struct Node {
     /// How service levels are mapped to lanes.
     #[pin]
     pub(crate) slvl: SlToVl,
+    /// What runs on it, as far as it is faulty.
+    #[pin]
+    pub(crate) software: Software,
     /// What a subnet manager has to hear of.
     #[pin]
     pub(crate) traps: Traps,
@@ -204,6 +208,7 @@ impl Node {
                     "ibfabric_node_switch"
                 ),
                 slvl <- slvl,
+                software <- Software::new(),
                 traps <- traps,
                 desc <- new_spinlock_irq!(desc, "ibfabric_node_desc"),
                 reporter <- Reporter::new(),

@@ -7,17 +7,26 @@ mod glance;
 use self::glance::AtomicGlance;
 pub(crate) use self::glance::Glance;
 use crate::{
-    counters::Counters,
+    counters::{
+        Counter,
+        Counters, //
+    },
     enabled::Enabled,
+    faults::{
+        Fate,
+        FaultCounters,
+        LinkFaults,
+        SendFaults, //
+    },
     managed::Managed,
     node::Node,
+    packet::Packet,
     provider::{
         PhysState,
         PortState,
         QpKind, //
     },
     qp::{
-        Faults,
         Qp,
         Visit, //
     },
@@ -150,6 +159,9 @@ pub(crate) struct Port {
     smi: SpinLockIrq<Option<Arc<Qp>>>,
     #[pin]
     gsi: SpinLockIrq<Option<Arc<Qp>>>,
+    /// What goes wrong with what it sends, if somebody wants that.
+    #[pin]
+    faults: SpinLockIrq<Option<KBox<LinkFaults>>>,
     /// What it counts.
     pub(crate) counters: Counters,
 }
@@ -199,6 +211,7 @@ impl Port {
             peer <- new_spinlock_irq!(None, "ibfabric_port_peer"),
             smi <- new_spinlock_irq!(None, "ibfabric_port_smi"),
             gsi <- new_spinlock_irq!(None, "ibfabric_port_gsi"),
+            faults <- new_spinlock_irq!(None, "ibfabric_port_faults"),
             counters: Counters::new(),
         })
     }
@@ -279,11 +292,45 @@ impl Port {
         Visit::new(self.slot(kind).lock().as_ref()?)
     }
 
-    /// Lets things go wrong at a queue pair of this port.
-    pub(crate) fn set_faults(&self, kind: QpKind, faults: Faults) -> Result {
-        let qp = self.slot(kind).lock().clone().ok_or(ENODEV)?;
-        qp.set_faults(faults);
-        Ok(())
+    /// Looks at what goes wrong at a queue pair of this port, or changes it.
+    pub(crate) fn send_faults<R>(
+        &self,
+        kind: QpKind,
+        look: impl FnOnce(&mut SendFaults) -> R,
+    ) -> Option<R> {
+        let qp = self.slot(kind).lock().clone()?;
+        Some(qp.faults(look))
+    }
+
+    /// Lets there be faults of the link, or none any more. Returns those that there were.
+    pub(crate) fn stage(&self, faults: Option<KBox<LinkFaults>>) -> Option<KBox<LinkFaults>> {
+        let faulty = faults.is_some();
+        let before = core::mem::replace(&mut *self.faults.lock(), faults);
+        let _config = self.config.lock();
+        self.glance.set_faulty(faulty);
+        before
+    }
+
+    /// Looks at the faults of the link, if there are any, or changes them.
+    pub(crate) fn faults<R>(&self, look: impl FnOnce(&mut LinkFaults) -> R) -> Option<R> {
+        self.faults.lock().as_deref_mut().map(look)
+    }
+
+    /// What becomes of a packet that leaves by a port with faults.
+    #[cold]
+    pub(crate) fn judge(&self, packet: &Packet, forwarded: bool) -> Fate {
+        let Some(counters) = self.counters.faults() else {
+            return Fate::Pass;
+        };
+        self.faults(|faults| faults.judge(packet, forwarded, counters))
+            .unwrap_or(Fate::Pass)
+    }
+
+    /// Counts what a fault did.
+    pub(crate) fn count_fault(&self, pick: impl FnOnce(&FaultCounters) -> &Counter) {
+        if let Some(counters) = self.counters.faults() {
+            pick(counters).bump();
+        }
     }
 
     /// Makes a queue pair reachable for packets. There can be one of a kind.

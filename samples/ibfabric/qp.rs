@@ -20,10 +20,15 @@ pub(crate) use self::{
     work::Work, //
 };
 use crate::{
+    counters::Counter,
     cq::{
         Cq,
         Pushed,
         Token, //
+    },
+    faults::{
+        FaultCounters,
+        SendFaults, //
     },
     node::Node,
     packet::Packet,
@@ -59,26 +64,6 @@ pub(crate) const MAX_SEND_SGE: u32 = 4;
 
 /// `IB_QP_SET_QKEY`: a key with the highest bit set stands for the sender's own.
 const OWN_QKEY: u32 = 1 << 31;
-
-/// What a test wants to go wrong, as often as it says.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Faults {
-    /// Posts of sends that are refused.
-    pub(crate) posts: u32,
-    /// Sends that complete with an error.
-    pub(crate) sends: u32,
-}
-
-/// Counts down. Returns whether there was something left.
-fn take_one(count: &mut u32) -> bool {
-    match count.checked_sub(1) {
-        Some(less) => {
-            *count = less;
-            true
-        }
-        None => false,
-    }
-}
 
 /// A queue pair.
 pub(crate) struct Qp {
@@ -133,9 +118,9 @@ impl Qp {
         self.work.inner.lock().state
     }
 
-    /// Lets things go wrong.
-    pub(crate) fn set_faults(&self, faults: Faults) {
-        self.work.inner.lock().faults = faults;
+    /// Looks at what goes wrong, or changes it.
+    pub(crate) fn faults<R>(&self, look: impl FnOnce(&mut SendFaults) -> R) -> R {
+        look(&mut self.work.inner.lock().faults)
     }
 
     /// Changes state and attributes, where the specification allows the step.
@@ -243,14 +228,18 @@ impl Qp {
                 QpState::SendError | QpState::Error => false,
                 _ => return Err(EINVAL),
             };
-            let full = inner.outstanding >= self.caps.max_send_wr;
-            if full || take_one(&mut inner.faults.posts) {
+            if inner.outstanding >= self.caps.max_send_wr {
+                return Err(ENOMEM);
+            }
+            if inner.faults.posts.strike() {
+                self.count_fault(node, |counters| &counters.posts);
                 return Err(ENOMEM);
             }
             inner.outstanding = inner.outstanding.saturating_add(1);
             if !ready {
                 packet = Err(Status::Flushed);
-            } else if take_one(&mut inner.faults.sends) {
+            } else if inner.faults.sends.strike() {
+                self.count_fault(node, |counters| &counters.sends);
                 packet = Err(Status::LocalQpOperation);
             }
             let status = match &mut packet {
@@ -279,6 +268,13 @@ impl Qp {
         Ok(())
     }
 
+    /// Counts something that went wrong because a test wants it.
+    fn count_fault(&self, node: &Node, pick: impl FnOnce(&FaultCounters) -> &Counter) {
+        if let Some(port) = node.port(self.port) {
+            port.count_fault(pick);
+        }
+    }
+
     /// Reads a send request.
     fn read(&self, node: &Node, wr: &SendWr<'_>) -> Result<Packet, Status> {
         let ah = wr.ah().ok_or(Status::LocalQpOperation)?;
@@ -300,6 +296,8 @@ impl Qp {
             solicited: wr.is_solicited(),
             grh: ah.grh.map(|grh| node.build_grh(port, &grh)),
             data: [0; MAD_SIZE],
+            missing: 0,
+            strikes: 0,
         };
         if wr.gather(LOCAL_DMA_LKEY, &mut packet.data)? != MAD_SIZE {
             return Err(Status::LocalLength);

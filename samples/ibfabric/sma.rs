@@ -7,7 +7,8 @@
 //! method, the status and the value; DrSLID and DrDLID stay as they are (C14-10.1.1).
 //!
 //! The way of a request: is it for an agent at all ([`process`]), may it ([`may`]), what is asked for
-//! ([`get`], [`set`]), and back.
+//! ([`get`], [`set`]), and back. A test can let an agent be faulty: it misreads a request, refuses
+//! it or does not answer ([`Software`](crate::faults::Software)).
 
 mod extended_port_info;
 mod lanes;
@@ -70,8 +71,13 @@ pub(crate) fn process(
         _ => None,
     };
     let known = request.class_version() == smp::CLASS_VERSION;
+    let agent = node.port(agent_port(&node, ingress));
+    let misread = agent
+        .filter(|_| known && access.is_some())
+        .and_then(|agent| node.software.misread(&node, agent, &request));
+    let asked = misread.as_ref().unwrap_or(&request);
     let show_key = match access {
-        Some(access) if known => match may(&node, ingress, origin, access, &request) {
+        Some(access) if known => match may(&node, ingress, origin, access, asked) {
             Verdict::Match => true,
             Verdict::Free { show } => show,
             Verdict::Refused => return MadResult::Consumed,
@@ -86,10 +92,18 @@ pub(crate) fn process(
             return MadResult::Consumed;
         }
         _ if !known => Err(Fault::Version),
-        smp::METHOD_GET => get(&node, ingress, &request, show_key),
-        smp::METHOD_SET => set(node, ingress, &request),
+        smp::METHOD_GET | smp::METHOD_SET => {
+            match agent.and_then(|agent| node.software.status(agent, &request)) {
+                Some(status) => Err(Fault::Staged(status)),
+                None if method == smp::METHOD_GET => get(&node, ingress, asked, show_key),
+                None => set(node, ingress, asked),
+            }
+        }
         _ => Err(Fault::Method),
     };
+    if agent.is_some_and(|agent| node.software.swallows(agent, &request)) {
+        return MadResult::Consumed;
+    }
     *reply = answer(request, value).0;
     MadResult::Reply
 }
@@ -213,8 +227,7 @@ fn answer(mut smp: Smp, value: Result<[u8; 64], Fault>) -> Smp {
             smp.set_status(direction);
             smp.set_data(&value);
         }
-        // CAST: An enumerator of an enum with that representation.
-        Err(fault) => smp.set_status(direction | fault as u16),
+        Err(fault) => smp.set_status(direction | fault.status()),
     }
     smp
 }

@@ -198,6 +198,8 @@ fn send(node: &Node, port: &Port, config: &PortConfig, trap: &Trap, tid: u64) {
         solicited: false,
         grh: None,
         data: trap.smp(tid, &issuer),
+        missing: 0,
+        strikes: 0,
     };
     // Lost if it finds no way; it is sent again.
     wire::send(node, port, 0, &packet);

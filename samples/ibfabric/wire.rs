@@ -18,6 +18,7 @@ use self::arrival::deliver;
 pub(crate) use self::arrival::drop_for_lack_of_buffer;
 use crate::{
     counters::Counters,
+    faults::Fate,
     lft::Lft,
     node::Node,
     packet::{
@@ -30,6 +31,7 @@ use crate::{
     },
     provider::{
         AhAttr,
+        PortState,
         Status, //
     },
 };
@@ -55,6 +57,14 @@ impl Counters {
         }
         if packet.is_multicast() {
             self.xmit_multicast.bump();
+        }
+    }
+
+    /// Counts a packet that leaves by a link.
+    fn count_leave(&self, packet: &Packet, forwarded: bool) {
+        self.count_xmit(packet);
+        if forwarded {
+            self.forwarded.bump();
         }
     }
 
@@ -97,7 +107,12 @@ pub(crate) fn send(node: &Node, port: &Port, egress: u32, packet: &Packet) {
     };
     port.counters.count_xmit(packet);
     if let Some(out) = chosen(node, egress, packet) {
-        if let Ok(out) = out {
+        // A faulty switch takes another.
+        let out = out.ok().and_then(|out| {
+            let number = node.software.egress(node, out.number, packet);
+            node.external_port(number)
+        });
+        if let Some(out) = out {
             travel(cross(node, out, packet, false), packet);
         }
         return;
@@ -143,9 +158,39 @@ fn travel(mut arrived: Option<PortRef>, packet: &Packet) {
     }
 }
 
-/// Puts a packet on the link of `port`. Returns where it comes out.
+/// Lets a packet that a fault held back leave at last.
+pub(crate) fn release(at: &PortRef, packet: &Packet, forwarded: bool) {
+    if let Some(port) = at.port() {
+        let state = port.glance().state;
+        travel(leave(&at.node, port, state, packet, forwarded), packet);
+    }
+}
+
+/// Puts a packet on the link of `port`, unless a fault takes it. Returns where it comes out.
 fn cross(node: &Node, port: &Port, packet: &Packet, forwarded: bool) -> Option<PortRef> {
-    let peer = if packet.may_leave(port.glance().state) {
+    let glance = port.glance();
+    if glance.faulty && packet.may_leave(glance.state) {
+        match port.judge(packet, forwarded) {
+            Fate::Pass => {}
+            Fate::Lost => {
+                port.counters.count_leave(packet, forwarded);
+                return None;
+            }
+            Fate::Held => return None,
+        }
+    }
+    leave(node, port, glance.state, packet, forwarded)
+}
+
+/// Puts a packet on the link of `port`, which is in that state. Returns where it comes out.
+fn leave(
+    node: &Node,
+    port: &Port,
+    state: PortState,
+    packet: &Packet,
+    forwarded: bool,
+) -> Option<PortRef> {
+    let peer = if packet.may_leave(state) {
         port.peer()
     } else {
         None
@@ -154,10 +199,7 @@ fn cross(node: &Node, port: &Port, packet: &Packet, forwarded: bool) -> Option<P
         port.counters.xmit_discards.bump();
         return None;
     };
-    port.counters.count_xmit(packet);
-    if forwarded {
-        port.counters.forwarded.bump();
-    }
+    port.counters.count_leave(packet, forwarded);
     node.capture.record(node, port.number, &peer, packet);
     Some(peer)
 }

@@ -11,6 +11,7 @@ import pytest
 from smp import PERMISSIVE, follow, inject, make, short, tid_of
 
 DEBUG = "/sys/kernel/debug"
+FAULTS = "/sys/kernel/config/ibfabric/faults"
 
 
 def out(ptr, cnt, ipath=(), **more):
@@ -239,9 +240,9 @@ def test_the_way_there_and_back(pair):
     ]
 
 
-@pytest.mark.parametrize("counts, reason", [("1 0", "post-failed"), ("0 1", "send-failed")])
-def test_what_the_device_cannot_send_is_told(pair, counts, reason):
-    pair.check(f"echo 'sw0 0 smi {counts}' >{DEBUG}/ibfabric/faults")
+@pytest.mark.parametrize("fault, reason", [("smi_posts", "post-failed"), ("smi_sends", "send-failed")])
+def test_what_the_device_cannot_send_is_told(pair, fault, reason):
+    pair.check(f"cd {FAULTS} && mkdir -p sw0/0 && echo 1 >sw0/0/{fault}")
     before = discards(pair)
     events = follow(pair, "smpquery -C hca0 -t 200 -D nodedesc 0,1,2 >/dev/null; true")
     told = [event for story in events.values() for event in story if event["event"] == "discard"]
@@ -249,6 +250,7 @@ def test_what_the_device_cannot_send_is_told(pair, counts, reason):
     assert discards(pair)[reason] - before[reason] == 1
     # The queue pair works again.
     assert "hca1" in pair.check("smpquery -C hca0 -D nodedesc 0,1,2")
+    pair.check(f"rmdir {FAULTS}/sw0/0 {FAULTS}/sw0")
 
 
 def test_a_two_port_ca_answers_by_the_port_that_was_asked(guest_stock):

@@ -14,6 +14,7 @@ import pytest
 from test_smi import guid
 
 DEBUG = "/sys/kernel/debug"
+FAULTS = "/sys/kernel/config/ibfabric/faults"
 GMP_KEY = 0x80010000
 WORDS = 72
 TREE = ("sw0", "sw1", "sw2", "sw3", "hca0", "hca1", "hca2", "hca3", "hca4")
@@ -591,12 +592,13 @@ def test_a_storm_of_requests_loses_nothing(pair):
 def test_a_failed_send_is_mended(pair):
     """A send that fails stops the queue pair until its owner has seen it; then all goes on."""
     request = [(2, datagram(4, GET, COUNTERS, b"\0\1"))]
+    pair.check(f"cd {FAULTS} && mkdir -p hca0/1 && echo 1 >hca0/1/gsi_sends")
     before = counters(pair)
-    pair.check(f"echo 'hca0 1 gsi 0 1' >{DEBUG}/ibfabric/faults")
     # The MAD layer brings the queue pair back, and repeats the request when its time is over.
     assert gmp(pair, "hca0", 4, 1, request)[0][3] == GET_RESP
     grown = changes(before, counters(pair))
-    assert grown["hca0:1"] == {"xmit": 1, "rcv": 1} and grown["hca1:1"] == {"xmit": 1, "rcv": 1}
+    assert grown["hca0:1"] == {"xmit": 1, "rcv": 1, "fault_sends": 1} and grown["hca1:1"] == {"xmit": 1, "rcv": 1}
+    pair.check(f"rmdir {FAULTS}/hca0/1 {FAULTS}/hca0")
 
 
 def test_the_fabric_goes_away_under_traffic(pair):

@@ -150,8 +150,8 @@ def build(topology):
 
 
 def clear():
-    """Removes all links and nodes that directories stand for."""
-    for kind in ("links", "nodes"):
+    """Removes all faults, links and nodes that directories stand for."""
+    for kind in ("faults", "links", "nodes"):
         folders = [entry for entry in (CONFIG / kind).iterdir() if entry.is_dir()]
         progress = Progress(f"{kind} removed", len(folders))
         for done, folder in enumerate(folders, 1):

@@ -10,38 +10,58 @@
 #define _TRACE_IB_SMI_H
 
 #include <linux/tracepoint.h>
-#include <rdma/ib_smi.h>
 #include <rdma/ib_verbs.h>
 
 #ifndef _IB_SMI_HOP
 #define _IB_SMI_HOP
 /*
- * What was decided about an SMP at one hop. The SMP is still as it was on arrival.
+ * What was decided about an SMP at one hop. Of the SMP, it has what it was on arrival, in host byte
+ * order.
  *
  * @device: the node, or NULL if it is unknown
+ * @path: the elements of the path that the SMP travels, Initial Path or Return Path, from element 1
  * @port: the port of the MAD agent: 0 on a switch
+ * @lid: the LID that it is routed to, 0 if it is not
+ * @status: without the D bit, which is @returning
  * @ingress: the port that the SMP came in by, 0 if the node itself made it
  * @egress: the port that it leaves by, 0 if it does not leave or leaves by LID
- * @lid: the LID that it is routed to, 0 if it is not
- * @hop_ptr: the Hop Pointer as it leaves or is handed up
- * @is_switch, @verdict, @rule, @reason: numbers, see below
+ * @hop_before, @hop_after: the Hop Pointer, and as it leaves or is handed up
+ * @path_len: elements of @path, 0 if Hop Count is above 63
+ * @point, @verdict, @rule, @reason: numbers, see below
  */
 struct ib_smi_hop {
 	const struct ib_device *device;
-	const struct ib_smp *smp;
+	const u8 *path;
+	u64 tid;
 	u32 port;
 	u32 lid;
+	u32 attr_mod;
+	u32 dr_slid;
+	u32 dr_dlid;
+	u16 attr_id;
+	u16 status;
+	u8 mgmt_class;
+	u8 method;
+	u8 returning;
 	u8 ingress;
 	u8 egress;
-	u8 hop_ptr;
+	u8 hop_before;
+	u8 hop_after;
+	u8 hop_cnt;
+	u8 path_len;
 	u8 is_switch;
+	u8 point;
 	u8 verdict;
 	u8 rule;
 	u8 reason;
 };
 #endif
 
-/* The numbers are those of `Verdict`, `Rule` and `Reason` in Rust. */
+/* The numbers are those of `Point`, `Verdict`, `Rule`, `Reason` and `Obstacle` in Rust. */
+#define show_ib_smi_point(number) __print_symbolic(number,		\
+	{ 0, "recv" }, { 1, "forward" }, { 2, "reply" }, { 3, "send" },	\
+	{ 4, "local" })
+
 #define show_ib_smi_verdict(number) __print_symbolic(number,		\
 	{ 0, "local" }, { 1, "forward" }, { 2, "route" }, { 3, "discard" })
 
@@ -60,7 +80,7 @@ struct ib_smi_hop {
 	{ 9, "not-returning" }, { 32, "in-transition" },		\
 	{ 33, "no-sma" }, { 34, "not-by-lid" }, { 35, "no-agent" },	\
 	{ 36, "queue-full" }, { 37, "no-memory" }, { 38, "post-failed" },	\
-	{ 39, "not-asked" }, { 40, "send-failed" })
+	{ 39, "not-asked" }, { 40, "send-failed" }, { 41, "no-listener" })
 
 DECLARE_EVENT_CLASS(ib_smi_hop,
 	TP_PROTO(const struct ib_smi_hop *hop),
@@ -72,10 +92,11 @@ DECLARE_EVENT_CLASS(ib_smi_hop,
 		__field(u32, port)
 		__field(u32, attr_mod)
 		__field(u32, lid)
+		__field(u32, dr_slid)
+		__field(u32, dr_dlid)
 		__field(u16, attr_id)
 		__field(u16, status)
-		__field(u16, dr_slid)
-		__field(u16, dr_dlid)
+		__field(u8, mgmt_class)
 		__field(u8, is_switch)
 		__field(u8, returning)
 		__field(u8, method)
@@ -84,40 +105,38 @@ DECLARE_EVENT_CLASS(ib_smi_hop,
 		__field(u8, hop_before)
 		__field(u8, hop_after)
 		__field(u8, hop_cnt)
+		__field(u8, point)
 		__field(u8, verdict)
 		__field(u8, rule)
 		__field(u8, reason)
-		__dynamic_array(u8, path, hop->smp->hop_cnt < IB_SMP_MAX_PATH_HOPS ?
-					  hop->smp->hop_cnt : 0)
+		__dynamic_array(u8, path, hop->path_len)
 	),
 	TP_fast_assign(
-		const struct ib_smp *smp = hop->smp;
-
 		__assign_str(device);
-		__entry->tid = be64_to_cpu(smp->tid);
+		__entry->tid = hop->tid;
 		__entry->port = hop->port;
-		__entry->attr_mod = be32_to_cpu(smp->attr_mod);
+		__entry->attr_mod = hop->attr_mod;
 		__entry->lid = hop->lid;
-		__entry->attr_id = be16_to_cpu(smp->attr_id);
-		__entry->status = be16_to_cpu(smp->status) & 0x7fff;
-		__entry->dr_slid = be16_to_cpu(smp->dr_slid);
-		__entry->dr_dlid = be16_to_cpu(smp->dr_dlid);
+		__entry->dr_slid = hop->dr_slid;
+		__entry->dr_dlid = hop->dr_dlid;
+		__entry->attr_id = hop->attr_id;
+		__entry->status = hop->status;
+		__entry->mgmt_class = hop->mgmt_class;
 		__entry->is_switch = hop->is_switch;
-		__entry->returning = !!(smp->status & IB_SMP_DIRECTION);
-		__entry->method = smp->method;
+		__entry->returning = hop->returning;
+		__entry->method = hop->method;
 		__entry->ingress = hop->ingress;
 		__entry->egress = hop->egress;
-		__entry->hop_before = smp->hop_ptr;
-		__entry->hop_after = hop->hop_ptr;
-		__entry->hop_cnt = smp->hop_cnt;
+		__entry->hop_before = hop->hop_before;
+		__entry->hop_after = hop->hop_after;
+		__entry->hop_cnt = hop->hop_cnt;
+		__entry->point = hop->point;
 		__entry->verdict = hop->verdict;
 		__entry->rule = hop->rule;
 		__entry->reason = hop->reason;
-		memcpy(__get_dynamic_array(path),
-		       __entry->returning ? &smp->return_path[1] : &smp->initial_path[1],
-		       __get_dynamic_array_len(path));
+		memcpy(__get_dynamic_array(path), hop->path, hop->path_len);
 	),
-	TP_printk("%s port %u %s %s in=%u out=%u hop=%u,%u/%u verdict=%s lid=0x%x rule=%s reason=%s path=%s method=0x%02x attr=0x%04x mod=0x%x status=0x%x tid=0x%llx drslid=0x%04x drdlid=0x%04x",
+	TP_printk("%s port %u %s %s in=%u out=%u hop=%u,%u/%u verdict=%s lid=0x%x rule=%s reason=%s path=%s method=0x%02x attr=0x%04x mod=0x%x status=0x%x tid=0x%llx drslid=0x%04x drdlid=0x%04x class=0x%02x point=%s",
 		__get_str(device), __entry->port,
 		__entry->is_switch ? "switch" : "ca",
 		__entry->returning ? "response" : "request",
@@ -129,7 +148,8 @@ DECLARE_EVENT_CLASS(ib_smi_hop,
 		__print_array(__get_dynamic_array(path),
 			      __get_dynamic_array_len(path), 1),
 		__entry->method, __entry->attr_id, __entry->attr_mod, __entry->status,
-		__entry->tid, __entry->dr_slid, __entry->dr_dlid)
+		__entry->tid, __entry->dr_slid, __entry->dr_dlid,
+		__entry->mgmt_class, show_ib_smi_point(__entry->point))
 );
 
 /* An SMP came in from the wire. */
@@ -148,7 +168,10 @@ DEFINE_EVENT(ib_smi_hop, ib_smi_reply,
 DEFINE_EVENT(ib_smi_hop, ib_smi_send,
 	TP_PROTO(const struct ib_smi_hop *hop), TP_ARGS(hop));
 
-/* An SMP was discarded, at any of the points above. */
+/*
+ * An SMP was discarded, at any of the points above, or was lost behind it. @point says where. An
+ * answer of another class that is lost here is told too, without a route.
+ */
 DEFINE_EVENT(ib_smi_hop, ib_smi_discard,
 	TP_PROTO(const struct ib_smi_hop *hop), TP_ARGS(hop));
 

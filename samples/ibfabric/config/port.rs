@@ -68,11 +68,8 @@ impl PortDir {
             Some(_) => state.spec.ports,
             None => NodeSpec::MAX_PORTS,
         });
-        let text = name.to_bytes();
-        let number = text::number::<u8>(text).filter(|number| (1..=most).contains(number));
-        // The number as it is usually written, so that there is one directory of a port at most.
-        let plain = text.first().is_some_and(|byte| matches!(byte, b'1'..=b'9'));
-        let Some(number) = number.filter(|_| plain) else {
+        let number = text::port_number(name).filter(|number| (1..=most).contains(number));
+        let Some(number) = number else {
             pr_err!("nodes/{}/{}: ports are 1 to {}\n", node.name(), name, most);
             return Err(EINVAL);
         };

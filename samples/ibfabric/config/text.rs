@@ -8,6 +8,7 @@ use kernel::{
     prelude::*,
     str::{
         BStr,
+        CStr,
         Formatter, //
     }, //
 };
@@ -67,6 +68,14 @@ pub(super) fn number<T: TryFrom<u64>>(page: &[u8]) -> Option<T> {
     use kernel::str::parse_int::ParseInt;
     let number = u64::from_str(BStr::from_bytes(line(page))).ok()?;
     T::try_from(number).ok()
+}
+
+/// Reads the number of a port as it is usually written, so that there is one directory of a port at
+/// most.
+pub(super) fn port_number(name: &CStr) -> Option<u8> {
+    let text = name.to_bytes();
+    let plain = text.iter().all(u8::is_ascii_digit) && (text == b"0" || !text.starts_with(b"0"));
+    number(text).filter(|_| plain)
 }
 
 /// Reads a name of a node: as long as the RDMA core takes, and nothing that needs quotes.

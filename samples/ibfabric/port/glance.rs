@@ -21,6 +21,8 @@ pub(crate) struct Glance {
     lmc: u8,
     /// Logical state.
     pub(crate) state: PortState,
+    /// Whether there are faults to look at when something leaves by the port.
+    pub(crate) faulty: bool,
 }
 
 impl Glance {
@@ -49,7 +51,10 @@ impl Glance {
     }
 }
 
-/// It, shared.
+/// The bit of the word that says so, in the byte of the state.
+const FAULTY: u32 = 1 << 31;
+
+/// It, shared. Who changes it holds the lock of the configuration.
 pub(super) struct AtomicGlance(Atomic<u32>);
 
 /// All in a word.
@@ -68,12 +73,20 @@ impl AtomicGlance {
 
     /// Takes over a change.
     pub(super) fn update(&self, config: &PortConfig) {
-        self.0.store(pack(config), Relaxed);
+        let faulty = self.0.load(Relaxed) & FAULTY;
+        self.0.store(pack(config) | faulty, Relaxed);
+    }
+
+    /// Says whether there are faults to look at.
+    pub(super) fn set_faulty(&self, faulty: bool) {
+        let rest = self.0.load(Relaxed) & !FAULTY;
+        self.0.store(if faulty { rest | FAULTY } else { rest }, Relaxed);
     }
 
     /// Reads it.
     pub(super) fn get(&self) -> Glance {
-        let [state, lmc, high, low] = self.0.load(Relaxed).to_be_bytes();
+        let word = self.0.load(Relaxed);
+        let [state, lmc, high, low] = (word & !FAULTY).to_be_bytes();
         Glance {
             lid: u16::from_be_bytes([high, low]),
             lmc,
@@ -83,6 +96,7 @@ impl AtomicGlance {
                 2 => PortState::Init,
                 _ => PortState::Down,
             },
+            faulty: word & FAULTY != 0,
         }
     }
 }

@@ -11,6 +11,7 @@
 
 use super::work::Outcome;
 use crate::{
+    packet,
     provider::{
         GRH_SIZE,
         MAD_SIZE, //
@@ -49,6 +50,13 @@ pub(super) struct Arrival<'a> {
     pub(super) grh: Option<&'a [u8; GRH_SIZE]>,
     /// The datagram.
     pub(super) data: &'a [u8; MAD_SIZE],
+}
+
+impl Arrival<'_> {
+    /// What there is of the datagram.
+    pub(super) fn present(&self) -> &[u8] {
+        packet::present(self.data, self.outcome.missing)
+    }
 }
 
 /// A packet that waits.

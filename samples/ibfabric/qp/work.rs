@@ -6,14 +6,12 @@
 //! completion is written over it. So a completion queue has to remember no more than which queue is
 //! next, and nothing is allocated on a packet's way.
 
-use super::{
-    held::{
-        Arrival,
-        Held, //
-    },
-    Faults, //
+use super::held::{
+    Arrival,
+    Held, //
 };
 use crate::{
+    faults::SendFaults,
     provider::{
         Alive,
         Opcode,
@@ -41,7 +39,7 @@ use kernel::{
     },
 };
 
-/// Bytes that are written to every receive buffer, the area of the GRH included.
+/// Bytes that are written to a receive buffer of a whole datagram, the area of the GRH included.
 const RECEIVED: u16 = (GRH_SIZE + MAD_SIZE) as u16;
 
 /// How a receive ended, and who sent what was received.
@@ -61,6 +59,8 @@ pub(crate) struct Outcome {
     pub(crate) path_bits: u8,
     /// Whether a GRH was written.
     pub(crate) grh: bool,
+    /// How many bytes at the end were missing.
+    pub(crate) missing: u8,
     /// How it ended.
     pub(crate) status: Status,
 }
@@ -76,6 +76,7 @@ impl Outcome {
             sl: 0,
             path_bits: 0,
             grh: false,
+            missing: 0,
             status,
         }
     }
@@ -118,7 +119,7 @@ pub(super) struct Inner {
     pub(super) state: QpState,
     pub(super) qkey: u32,
     /// How many of the next posts are refused, and of the next sends fail.
-    pub(super) faults: Faults,
+    pub(super) faults: SendFaults,
     recvs: Ring<RecvPlace>,
     received: usize,
     pub(super) held: Held,
@@ -158,7 +159,7 @@ impl Inner {
             return None;
         };
         let outcome = match arrival {
-            Ok(arrival) => match alive.scatter(buffer, arrival.grh, arrival.data) {
+            Ok(arrival) => match alive.scatter(buffer, arrival.grh, arrival.present()) {
                 Ok(()) => arrival.outcome,
                 Err(status) => Outcome::failed(status),
             },
@@ -211,7 +212,11 @@ impl Inner {
             wr_id,
             qp,
             src_qp: outcome.source.number(),
-            byte_len: if good { RECEIVED } else { 0 },
+            byte_len: if good {
+                RECEIVED.saturating_sub(outcome.missing.into())
+            } else {
+                0
+            },
             slid: outcome.lid,
             pkey_index: outcome.pkey_index.into(),
             port: outcome.ingress,
@@ -257,7 +262,7 @@ impl Work {
                     Inner {
                         state: QpState::Reset,
                         qkey: 0,
-                        faults: Faults::default(),
+                        faults: SendFaults::default(),
                         recvs,
                         received: 0,
                         held,

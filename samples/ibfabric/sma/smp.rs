@@ -56,20 +56,35 @@ pub(crate) const EXTENDED_PORT_INFO: u16 = 0xff90;
 /// The direction bit of a directed route, in the status field.
 pub(crate) const STATUS_DIRECTION: u16 = 0x8000;
 
-/// What is wrong with a request, with the number of the status field.
+/// What is wrong with a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u16)]
 pub(crate) enum Fault {
     /// Not now, for a lack of memory.
-    Busy = 0x0001,
+    Busy,
     /// A class version that is not known here.
-    Version = 0x0004,
+    Version,
     /// A method that is not known here.
-    Method = 0x0008,
+    Method,
     /// An attribute that is not known here, or not with this method.
-    Attribute = 0x000c,
+    Attribute,
     /// An attribute or modifier with an invalid value.
-    Value = 0x001c,
+    Value,
+    /// Nothing, but a test wants that status.
+    Staged(u16),
+}
+
+impl Fault {
+    /// The number of the status field.
+    pub(crate) fn status(self) -> u16 {
+        match self {
+            Self::Busy => 0x0001,
+            Self::Version => 0x0004,
+            Self::Method => 0x0008,
+            Self::Attribute => 0x000c,
+            Self::Value => 0x001c,
+            Self::Staged(status) => status,
+        }
+    }
 }
 
 wire_view! {

@@ -29,6 +29,9 @@ pub(super) fn deliver(node: &Node, ingress: &Port, packet: &Packet) {
     };
     if port.number == 0 && ingress.number != 0 {
         port.counters.count_rcv(packet);
+        if kind == QpKind::Smi && node.software.loses(port, packet) {
+            return;
+        }
     }
     let pkey_index = match kind {
         QpKind::Smi => Some(0),

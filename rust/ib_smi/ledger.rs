@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The ledger: what became of the directed-route requests that this host has sent.
+//!
+//! A request is entered when it leaves, and its answer when it comes back to the port that has asked;
+//! in between, whatever hop of this host meets the SMP is noted as the last thing that was seen of it.
+//! The ledger is bounded: a new request takes the place of the oldest that is done, or, if none is, of
+//! the oldest of all, which is counted. It never waits, and who reads it holds up nobody.
+//!
+//! A request whose first part is LID-routed is not in it, for ib_mad does not show it to the SMI.
+
+mod record;
+mod slot;
+
+use self::{
+    record::{
+        Last,
+        Record, //
+    },
+    slot::Slot, //
+};
+use super::{
+    hop::{
+        self,
+        Hop,
+        Point, //
+    },
+    origin::{
+        Departing,
+        Origin, //
+    },
+    smp::{
+        self,
+        Header,
+        Smp, //
+    }, //
+};
+use crate::dr::{
+    Direction,
+    DrSmp,
+    Verdict, //
+};
+use kernel::{
+    alloc::KVVec,
+    fmt,
+    prelude::*,
+    sync::atomic::{
+        ordering,
+        Atomic, //
+    }, //
+};
+
+/// Slots that may hold the same request.
+const WAYS: usize = 4;
+
+/// The most requests that a ledger can hold.
+const LIMIT: u32 = 1 << 16;
+
+/// The table in use; null if there is none.
+static TABLE: Atomic<*const Table> = Atomic::new(core::ptr::null());
+
+/// Whether anything is entered.
+static ON: Atomic<bool> = Atomic::new(false);
+
+/// The slots, and what is counted of them.
+struct Table {
+    /// A power of two of them, at least [`WAYS`].
+    slots: KVVec<Slot>,
+    /// Requests that were entered.
+    entered: Atomic<u64>,
+    /// Requests that had to go while they were waiting.
+    evicted: Atomic<u64>,
+    /// What could not be entered since somebody else wrote there.
+    missed: Atomic<u64>,
+}
+
+/// The ledger of this module; gone when dropped.
+///
+/// To be dropped when no SMP is handled any more.
+pub(crate) struct Ledger {
+    _table: Option<KBox<Table>>,
+}
+
+impl Ledger {
+    /// Opens a ledger of at least so many requests; of none, it cannot be switched on.
+    pub(crate) fn open(size: u32) -> Result<Self> {
+        if size == 0 {
+            return Ok(Self { _table: None });
+        }
+        if size > LIMIT {
+            pr_err!("ledger={size} is out of range: it can be 0 to {LIMIT}\n");
+            return Err(EINVAL);
+        }
+        let size = (size as usize).max(WAYS).next_power_of_two();
+        let mut slots = KVVec::with_capacity(size, GFP_KERNEL)?;
+        for _ in 0..size {
+            slots.push(Slot::new(), GFP_KERNEL)?;
+        }
+        let table = KBox::new(
+            Table {
+                slots,
+                entered: Atomic::new(0),
+                evicted: Atomic::new(0),
+                missed: Atomic::new(0),
+            },
+            GFP_KERNEL,
+        )?;
+        TABLE.store(&*table, ordering::Release);
+        ON.store(true, ordering::Relaxed);
+        Ok(Self {
+            _table: Some(table),
+        })
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        ON.store(false, ordering::Relaxed);
+        TABLE.store(core::ptr::null(), ordering::Relaxed);
+    }
+}
+
+/// The table, if it is to be used.
+#[inline]
+fn table() -> Option<&'static Table> {
+    if !ON.load(ordering::Relaxed) {
+        return None;
+    }
+    opened()
+}
+
+/// The table, if there is one.
+fn opened() -> Option<&'static Table> {
+    // SAFETY: Null, or the table of a `Ledger`, which outlives all use of it.
+    unsafe { TABLE.load(ordering::Acquire).as_ref() }
+}
+
+/// The time, in nanoseconds.
+fn now() -> u64 {
+    // SAFETY: Always safe to call.
+    unsafe { kernel::bindings::ktime_get_mono_fast_ns() }
+}
+
+/// Enters a request that is about to leave, if an answer is expected.
+#[inline]
+pub(crate) fn enter(hop: &Hop<'_>, departing: &Departing) {
+    if let Some(table) = table() {
+        table.enter(hop, departing);
+    }
+}
+
+/// Notes a hop of this host.
+#[inline]
+pub(crate) fn note(hop: &Hop<'_>) {
+    if let Some(table) = table() {
+        table.note(hop, 0);
+    }
+}
+
+/// Notes that an SMP was lost.
+pub(crate) fn note_loss(hop: &Hop<'_>) {
+    if let Some(table) = table() {
+        table.note(hop, hop.reason_number());
+    }
+}
+
+/// Notes that an answer of the node itself reaches who has asked.
+pub(crate) fn answered_within(origin: Origin<'_>, answer: &Smp) {
+    if let Some(table) = table() {
+        for slot in table.of(smp::tid(answer)) {
+            table.answered(slot, origin, answer);
+        }
+    }
+}
+
+/// Switches the ledger: `on`, `off`, or `clear`.
+pub(crate) fn control(word: &[u8]) -> Result {
+    let table = opened().ok_or(ENODEV)?;
+    match word {
+        b"on" => ON.store(true, ordering::Relaxed),
+        b"off" => ON.store(false, ordering::Relaxed),
+        b"clear" => table.slots.iter().for_each(Slot::clear),
+        _ => return Err(EINVAL),
+    }
+    Ok(())
+}
+
+/// Shows the ledger. `name` writes the name of a device, by its index.
+pub(crate) fn show(
+    f: &mut fmt::Formatter<'_>,
+    mut name: impl FnMut(&mut fmt::Formatter<'_>, u32) -> fmt::Result,
+) -> fmt::Result {
+    let Some(table) = opened() else {
+        return writeln!(f, "off size=0 entered=0 evicted=0 missed=0");
+    };
+    writeln!(
+        f,
+        "{} size={} entered={} evicted={} missed={}",
+        if ON.load(ordering::Relaxed) {
+            "on"
+        } else {
+            "off"
+        },
+        table.slots.len(),
+        table.entered.load(ordering::Relaxed),
+        table.evicted.load(ordering::Relaxed),
+        table.missed.load(ordering::Relaxed),
+    )?;
+    let now = now();
+    for slot in table.slots.iter() {
+        if let Some((tid, record)) = slot.read() {
+            record.show(f, tid, now, &slot.last(), &mut name)?;
+        }
+    }
+    Ok(())
+}
+
+impl Table {
+    /// The slots where a request with this TID may be.
+    #[inline]
+    fn ways(&self, tid: u64) -> &[Slot] {
+        // The high word names the agent, the low word counts.
+        let hash = (tid ^ (tid >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let sets = self.slots.len() / WAYS;
+        let first = (hash as usize & sets.wrapping_sub(1)) * WAYS;
+        self.slots
+            .get(first..first.wrapping_add(WAYS))
+            .unwrap_or(&[])
+    }
+
+    /// The slots that have a request with this TID.
+    #[inline]
+    fn of(&self, tid: u64) -> impl Iterator<Item = &Slot> + Clone {
+        self.ways(tid).iter().filter(move |slot| slot.tid() == tid)
+    }
+
+    #[inline(never)]
+    fn enter(&self, hop: &Hop<'_>, departing: &Departing) {
+        let (timeout_ms, retries) = departing.patience();
+        let route = DrSmp::from_ib(hop.smp);
+        let request = route.direction == Direction::Outgoing && !smp::is_answer(hop.smp);
+        let (Some(device), true, true) = (hop.origin.device, request, timeout_ms > 0) else {
+            return;
+        };
+        let header = Header::read(hop.smp);
+        let sequence = self.entered.fetch_add(1u64, ordering::Relaxed);
+        let record = Record {
+            sequence,
+            sent: now(),
+            done: 0,
+            device: device.index(),
+            port: hop.origin.port,
+            attr_mod: header.attr_mod,
+            dr_dlid: hop::lid_or_permissive(route.dr_dlid),
+            timeout_ms,
+            retries,
+            attr_id: header.attr_id,
+            status: 0,
+            method: header.method,
+            hop_cnt: route.hop_cnt,
+            path: *route.initial_path,
+        };
+        let Some(slot) = self.place(header.tid, &record) else {
+            return;
+        };
+        if !slot.write(header.tid, &record) {
+            self.missed.add(1u64, ordering::Relaxed);
+        }
+    }
+
+    /// Finds the slot for a request: the one that it has been in before, a free one, that of the oldest
+    /// that is done, or that of the oldest.
+    fn place(&self, tid: u64, record: &Record) -> Option<&Slot> {
+        let ways = self.ways(tid);
+        let age = |slot: &&Slot| {
+            let old = slot.read_any();
+            if slot.tid() == tid && old.has_owner_of(record) {
+                return (0, 0);
+            }
+            match slot.tid() {
+                0 => (1, 0),
+                _ if !old.is_waiting(record.sent) => (2, old.sent),
+                _ => (3, old.sent),
+            }
+        };
+        let slot = ways.iter().min_by_key(age)?;
+        if age(&slot).0 == 3 {
+            self.evicted.add(1u64, ordering::Relaxed);
+        }
+        Some(slot)
+    }
+
+    #[inline(never)]
+    fn note(&self, hop: &Hop<'_>, reason: u8) {
+        let mut found = self.of(smp::tid(hop.smp));
+        let Some(first) = found.next() else { return };
+        let last = Last::new(now(), hop, reason);
+        let mine = |slot: &Slot| slot.read_any().is_of(hop.origin);
+        let returned = hop.point == Point::Recv
+            && reason == 0
+            && hop.decision.verdict == Verdict::Local
+            && DrSmp::from_ib(hop.smp).direction == Direction::Returning;
+        let alone = found.clone().next().is_none();
+        for slot in Iterator::chain(core::iter::once(first), found) {
+            // At another node, the TID does not tell whose it is if several have it.
+            if alone || mine(slot) {
+                slot.note(&last);
+            }
+            if returned {
+                self.answered(slot, hop.origin, hop.smp);
+            }
+        }
+    }
+
+    /// Notes the answer to a request, if it comes to the port that has asked.
+    fn answered(&self, slot: &Slot, origin: Origin<'_>, answer: &Smp) {
+        let Some((tid, record)) = slot.read() else {
+            return;
+        };
+        if record.done != 0 || !record.is_of(origin) {
+            return;
+        }
+        let record = Record {
+            done: now(),
+            status: Header::read(answer).status,
+            ..record
+        };
+        if !slot.write(tid, &record) {
+            self.missed.add(1u64, ordering::Relaxed);
+        }
+    }
+}

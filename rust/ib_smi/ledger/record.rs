@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the ledger knows of a request.
+
+use crate::{
+    dr::{
+        Reason,
+        MAX_HOPS,
+        PATH_LEN, //
+    },
+    ib_smi::{
+        hop::{
+            verdict_name,
+            Hop,
+            Obstacle,
+            Point, //
+        },
+        origin::Origin, //
+    }, //
+};
+use kernel::fmt;
+
+const NANOS_A_MICRO: u64 = 1_000;
+const NANOS_A_MILLI: u64 = 1_000_000;
+
+/// A request, and its answer.
+#[derive(Clone, Copy)]
+pub(super) struct Record {
+    /// Counts requests.
+    pub(super) sequence: u64,
+    /// When it left, in nanoseconds.
+    pub(super) sent: u64,
+    /// When its answer came; 0 if none has.
+    pub(super) done: u64,
+    /// The index of the device that has sent it.
+    pub(super) device: u32,
+    /// The port of the agent that has.
+    pub(super) port: u32,
+    pub(super) attr_mod: u32,
+    pub(super) dr_dlid: u32,
+    /// How long ib_mad waits before it sends again or gives up.
+    pub(super) timeout_ms: u32,
+    /// How often ib_mad sends again.
+    pub(super) retries: u32,
+    pub(super) attr_id: u16,
+    /// Of the answer.
+    pub(super) status: u16,
+    pub(super) method: u8,
+    pub(super) hop_cnt: u8,
+    pub(super) path: [u8; PATH_LEN],
+}
+
+impl Record {
+    /// Words of a record.
+    pub(super) const WORDS: usize = 7 + PATH_LEN / 8;
+
+    /// Gives the words to `put`, by their numbers.
+    pub(super) fn to_words(&self, mut put: impl FnMut(usize, u64)) {
+        put(0, self.sequence);
+        put(1, self.sent);
+        put(2, self.done);
+        put(3, pair(self.device, self.port));
+        put(4, pair(self.attr_mod, self.dr_dlid));
+        put(5, pair(self.timeout_ms, self.retries));
+        let low = u32::from(self.method) << 8 | u32::from(self.hop_cnt);
+        let high = u32::from(self.attr_id) << 16 | u32::from(self.status);
+        put(6, pair(high, low));
+        for (at, chunk) in (7..).zip(self.path.chunks_exact(size_of::<u64>())) {
+            put(
+                at,
+                chunk
+                    .first_chunk()
+                    .map_or(0, |bytes| u64::from_ne_bytes(*bytes)),
+            );
+        }
+    }
+
+    /// Makes a record of the words that `get` returns, by their numbers.
+    pub(super) fn from_words(get: impl Fn(usize) -> u64) -> Self {
+        let (device, port) = halves(get(3));
+        let (attr_mod, dr_dlid) = halves(get(4));
+        let (timeout_ms, retries) = halves(get(5));
+        let (high, low) = halves(get(6));
+        let [_, _, method, hop_cnt] = low.to_be_bytes();
+        let [id_high, id_low, status_high, status_low] = high.to_be_bytes();
+        let mut path = [0; PATH_LEN];
+        for (at, chunk) in (7..).zip(path.chunks_exact_mut(size_of::<u64>())) {
+            chunk.copy_from_slice(&get(at).to_ne_bytes());
+        }
+        Self {
+            sequence: get(0),
+            sent: get(1),
+            done: get(2),
+            device,
+            port,
+            attr_mod,
+            dr_dlid,
+            timeout_ms,
+            retries,
+            attr_id: u16::from_be_bytes([id_high, id_low]),
+            status: u16::from_be_bytes([status_high, status_low]),
+            method,
+            hop_cnt,
+            path,
+        }
+    }
+
+    /// Returns whether the port has sent the request.
+    pub(super) fn is_of(&self, origin: Origin<'_>) -> bool {
+        self.port == origin.port
+            && origin
+                .device
+                .is_some_and(|device| device.index() == self.device)
+    }
+
+    /// Returns whether both have been sent by the same port.
+    pub(super) fn has_owner_of(&self, other: &Self) -> bool {
+        (self.device, self.port) == (other.device, other.port)
+    }
+
+    /// Returns whether ib_mad still waits for an answer at the time `now`.
+    pub(super) fn is_waiting(&self, now: u64) -> bool {
+        self.done == 0 && now.saturating_sub(self.sent) <= self.patience()
+    }
+
+    /// How long ib_mad waits, in nanoseconds.
+    fn patience(&self) -> u64 {
+        u64::from(self.timeout_ms)
+            .saturating_mul(u64::from(self.retries).saturating_add(1))
+            .saturating_mul(NANOS_A_MILLI)
+    }
+
+    /// What has become of the request.
+    fn state(&self, now: u64, last: &Last) -> &'static str {
+        match self.done {
+            0 if last.is_refusal() => "refused",
+            0 if self.is_waiting(now) => "waiting",
+            0 => "lost",
+            done if done.saturating_sub(self.sent) > self.patience() => "late",
+            _ => "answered",
+        }
+    }
+
+    /// Writes the line of the request. `name` writes the name of a device, by its index.
+    pub(super) fn show(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        tid: u64,
+        now: u64,
+        last: &Last,
+        mut name: impl FnMut(&mut fmt::Formatter<'_>, u32) -> fmt::Result,
+    ) -> fmt::Result {
+        write!(f, "seq={} device=", self.sequence)?;
+        name(f, self.device)?;
+        write!(
+            f,
+            " port={} tid={tid:#x} method={:#04x} attr={:#06x} mod={:#x} hops={} path=0",
+            self.port, self.method, self.attr_id, self.attr_mod, self.hop_cnt,
+        )?;
+        let hops = self.hop_cnt.min(MAX_HOPS).into();
+        for element in self.path.iter().skip(1).take(hops) {
+            write!(f, ",{element}")?;
+        }
+        write!(
+            f,
+            " drdlid={:#06x} timeout_ms={} retries={} age_us={} state={}",
+            self.dr_dlid,
+            self.timeout_ms,
+            self.retries,
+            now.saturating_sub(self.sent) / NANOS_A_MICRO,
+            self.state(now, last),
+        )?;
+        if self.done != 0 {
+            let rtt = self.done.saturating_sub(self.sent) / NANOS_A_MICRO;
+            write!(f, " rtt_us={rtt} status={:#x}", self.status)?;
+        }
+        last.show(f, now, name)
+    }
+}
+
+/// What was seen last of a request.
+pub(super) struct Last {
+    /// When, in nanoseconds.
+    when: u64,
+    /// The index of the device, or [`Last::UNKNOWN`].
+    device: u32,
+    port: u32,
+    point: u8,
+    verdict: u8,
+    reason: u8,
+    ingress: u8,
+    egress: u8,
+    hop_ptr: u8,
+}
+
+impl Last {
+    /// Words of it.
+    pub(super) const WORDS: usize = 3;
+
+    /// The index of no device.
+    const UNKNOWN: u32 = u32::MAX;
+
+    /// What was decided, or went wrong for `reason`, at a hop.
+    pub(super) fn new(when: u64, hop: &Hop<'_>, reason: u8) -> Self {
+        let (verdict, egress, _) = hop.outcome();
+        Self {
+            when,
+            device: hop
+                .origin
+                .device
+                .map_or(Self::UNKNOWN, |device| device.index()),
+            port: hop.origin.port,
+            point: hop.point as u8,
+            verdict,
+            reason,
+            ingress: hop.ingress,
+            egress,
+            hop_ptr: hop.decision.hop_ptr,
+        }
+    }
+
+    pub(super) fn to_words(&self) -> [u64; Self::WORDS] {
+        let bytes = [
+            self.point,
+            self.verdict,
+            self.reason,
+            self.ingress,
+            self.egress,
+            self.hop_ptr,
+            0,
+            0,
+        ];
+        [
+            self.when,
+            pair(self.device, self.port),
+            u64::from_be_bytes(bytes),
+        ]
+    }
+
+    pub(super) fn from_words([when, place, bytes]: [u64; Self::WORDS]) -> Self {
+        let (device, port) = halves(place);
+        let [point, verdict, reason, ingress, egress, hop_ptr, _, _] = bytes.to_be_bytes();
+        Self {
+            when,
+            device,
+            port,
+            point,
+            verdict,
+            reason,
+            ingress,
+            egress,
+            hop_ptr,
+        }
+    }
+
+    /// Returns whether the request did not leave its node.
+    fn is_refusal(&self) -> bool {
+        self.point == Point::Send as u8 && self.reason != 0
+    }
+
+    fn show(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        now: u64,
+        mut name: impl FnMut(&mut fmt::Formatter<'_>, u32) -> fmt::Result,
+    ) -> fmt::Result {
+        let point = Point::ALL
+            .iter()
+            .find(|point| **point as u8 == self.point)
+            .map_or("-", |point| point.name());
+        write!(f, " last={point}@")?;
+        name(f, self.device)?;
+        writeln!(
+            f,
+            ":{} in={} out={} hop={} verdict={} reason={} last_us={}",
+            self.port,
+            self.ingress,
+            self.egress,
+            self.hop_ptr,
+            verdict_name(self.verdict),
+            reason_name(self.reason),
+            now.saturating_sub(self.when) / NANOS_A_MICRO,
+        )
+    }
+}
+
+/// The name of a reason, by its number; `-` if there is none.
+fn reason_name(number: u8) -> &'static str {
+    let rules = Reason::ALL.iter().map(|r| (r.number(), r.name()));
+    let obstacles = Obstacle::ALL.iter().map(|o| (*o as u8, o.name()));
+    rules
+        .chain(obstacles)
+        .find(|(of, _)| *of == number)
+        .map_or("-", |(_, name)| name)
+}
+
+/// Two halves as a word.
+fn pair(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// The halves of a word.
+fn halves(word: u64) -> (u32, u32) {
+    ((word >> 32) as u32, word as u32)
+}
