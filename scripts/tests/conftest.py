@@ -19,6 +19,7 @@ OUTCOMES = ("passed", "failed", "skipped")
 PARTS = pytest.StashKey()
 # The cases that a report is of, as a property that a worker sends along.
 CASES = "cases"
+ROW = "row"
 
 
 class Parts:
@@ -50,6 +51,12 @@ def parts(request):
     return request.node.stash[PARTS]
 
 
+@pytest.fixture
+def rows(request):
+    """Takes a row, by the heading of its table, to be printed when all tests are done."""
+    return lambda heading, row: request.node.user_properties.append((ROW, (heading, row)))
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     """Notes in its report which cases a test ran."""
@@ -64,11 +71,14 @@ class Totals:
     def __init__(self):
         self.counts = dict.fromkeys(OUTCOMES, 0)
         self.skipped = []
+        self.rows = {}
 
     def add(self, report):
         """Counts a test: its cases if it has any, and itself otherwise."""
         if report.when != "call" and report.outcome == "passed":
             return
+        for heading, row in (value for name, value in report.user_properties if name == ROW):
+            self.rows.setdefault(heading, []).append(row)
         cases = dict(report.user_properties).get(CASES, []) if report.when == "call" else []
         for outcome, name, reason in cases:
             self.counts[outcome] += 1
@@ -93,9 +103,13 @@ def pytest_collectreport(report):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Lists the cases that were skipped inside tests, with their reasons."""
+    """Lists the cases that were skipped inside tests, with their reasons, and prints the tables."""
     for name, reason in TOTALS.skipped:
         terminalreporter.write_line(f"SKIPPED {name}: {reason or 'no reason given'}")
+    for heading, lines in TOTALS.rows.items():
+        terminalreporter.write_line(heading)
+        for line in lines:
+            terminalreporter.write_line(line)
 
 
 def pytest_unconfigure(config):
