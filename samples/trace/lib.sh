@@ -231,7 +231,7 @@ cleanup() {
 # Prints the numbers and names of a field of the events, `NUMBER NAME` a line: names point|verdict|rule|reason
 names() {
 	sed -n "s/.*__print_symbolic(REC->$1,\([^)]*\)).*/\1/p" "$T/events/ib_smi/ib_smi_discard/format" |
-		grep -oE '[0-9]+, "[^"]+"' | sed 's/, "\(.*\)"/ \1/'
+		sed 's/}/\n/g' | sed -n 's/.*{ *\([0-9]*\), "\(.*\)".*/\1 \2/p'
 }
 
 # Puts in the names for the numbers of a histogram's keys.
