@@ -10,7 +10,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 NAME=$(basename "$0")
-# What the recipes' own words stand for when they fail; a command's status is passed on as it is.
+# The status of a recipe that cannot work. Otherwise it is the command's.
 BROKEN=125
 
 # The functions of ib_core that decide about directed-route SMPs, by their original names.
@@ -99,12 +99,13 @@ need_tool() {
 
 # Writes a text to a file of tracefs, and remembers what undoes it: put FILE TEXT [UNDO [WHY IT MAY FAIL]]
 put() {
+	# Before it is done, so that nothing is left if the recipe is ended in between.
+	[ -z "${3:-}" ] || UNDO+=("$1" "$3")
 	if ! printf '%s\n' "$2" 2>/dev/null >>"$1"; then
 		grep -hF -B 1 -A 1 "Command: $2" ${INSTANCE:+"$INSTANCE/error_log"} "$T/error_log" 2>/dev/null |
 			tail -n 3 >&2 || true
 		die "the kernel does not take '$2' in $1${4:+: $4}"
 	fi
-	[ -z "${3:-}" ] || UNDO+=("$1" "$3")
 }
 
 # Sets a trigger of an event in the instance: trigger EVENT TEXT
@@ -138,7 +139,7 @@ instance() {
 	trap cleanup EXIT
 	mkdir "$INSTANCE" 2>/dev/null || {
 		INSTANCE=
-		die "cannot make a tracing instance in $T/instances: is another tracer using all memory, or the kernel locked down?"
+		die "cannot make a tracing instance in $T/instances: is the kernel locked down, or out of memory?"
 	}
 }
 
@@ -223,9 +224,9 @@ cleanup() {
 	local n
 	set +e
 	for ((n = ${#UNDO[@]} - 2; n >= 0; n -= 2)); do
-		printf '%s\n' "${UNDO[n + 1]}" >>"${UNDO[n]}"
+		printf '%s\n' "${UNDO[n + 1]}" 2>/dev/null >>"${UNDO[n]}"
 	done
-	[ -z "$INSTANCE" ] || rmdir "$INSTANCE"
+	[ ! -d "$INSTANCE" ] || rmdir "$INSTANCE"
 }
 
 # Prints the numbers and names of a field of the events, `NUMBER NAME` a line: names point|verdict|rule|reason

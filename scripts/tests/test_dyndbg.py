@@ -81,9 +81,11 @@ class TestOff:
         # From where the jump leads, if it is on, straight to the call: what is between is the arguments.
         calls = {first_call(code, target) for _, _, target in entries}
         assert {callee for _, callee in calls} <= {"print", "fire"}
-        # And there is no other way to a call.
+        # There is no other call, and no way to one of these while all is off.
         everywhere = {(place, callee) for place in code if (callee := callee_of(code, place))}
         assert everywhere == calls
+        within = {code[place].symbol for _, place, _ in entries}
+        assert reached(code, within).isdisjoint(place for place, _ in calls)
 
 
 class Instruction(NamedTuple):
@@ -179,6 +181,26 @@ def first_call(code, place):
         else:
             place = place[0], instruction.following
     raise AssertionError("no call")
+
+
+def reached(code, functions):
+    """The places that are reached from the beginnings of functions, with every nop of the jump table as it is."""
+    waiting, found, begun = [], set(), set()
+    for place, instruction in code.items():
+        if instruction.symbol in functions and (place[0], instruction.symbol) not in begun:
+            begun.add((place[0], instruction.symbol))
+            waiting.append(place)
+    while waiting:
+        place = waiting.pop()
+        if place in found or place not in code:
+            continue
+        found.add(place)
+        text = code[place].text
+        if text.startswith("j"):
+            waiting.append(destination(code, place))
+        if not text.startswith(("jmp", "ret", "ud2")):
+            waiting.append((place[0], code[place].following))
+    return found
 
 
 @pytest.fixture(name="pair")
@@ -340,8 +362,9 @@ def test_a_query_that_is_wrong_is_refused(pair):
 def test_from_insmod_on(pair):
     pair.check("/src/scripts/unload && /src/scripts/load dyndbg=+p")
     assert on(pair) == set(sites())
-    pair.check("/src/scripts/unload && /src/scripts/load 'dyndbg=\"file arrival.rs +pm\"'")
-    assert on(pair) == {site for site in sites() if site.file.endswith("/arrival.rs")}
+    pair.check("/src/scripts/unload && /src/scripts/load 'dyndbg=\"file arrival.rs +pm; func pass +p\"'")
+    assert listed(pair) == {
+        site: "pm" if site.file.endswith("/arrival.rs") else "p" if site.function == "pass" else "_" for site in sites()}
     pair.check("/src/scripts/unload && /src/scripts/load")
     assert on(pair) == set()
 
