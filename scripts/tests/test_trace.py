@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from smp import make, story
+from smp import events as parser, make
 from test_docs import literal, rows
 
 RECIPES = Path("/src/samples/trace")
@@ -108,7 +108,7 @@ def probes(text, name):
 def steps(text):
     """The ib_smi events of a text: event, device, way, Hop Pointer before and after."""
     return [(e["event"], e["device"], e["way"], int(e["before"]), int(e["after"]))
-            for e in story.events(text.splitlines())]
+            for e in filter(None, map(parser.fields, text.splitlines()))]
 
 
 # By the rules, for Initial Path 0,1 from hca0 to hca1, and for 0,1,2 through sw0.
