@@ -3,7 +3,7 @@
 
 from . import names
 from .event import PERMISSIVE
-from .links import because
+from .links import because, cause, note_counters, note_stranger
 from .verdict import Finding
 
 
@@ -89,10 +89,11 @@ def underway(request, attempt, scene):
     # Nodes between may not be in the trace.
     if next_step is None and not seen:
         finding.what += ", as far as this trace shows: it did not come to the sender"
-    rose = scene.counters.get(peer, {}) if peer else {}
-    if rose.get("vl15_dropped"):
-        finding.cause = "no-buffer"
-        finding.evidence.append(f"counters of {to}: vl15_dropped+{rose['vl15_dropped']}")
+    finding.cause = finding.cause or cause(last, peer, scene)
+    if finding.cause is None:
+        note_stranger(finding, last, last.place - 1, scene)
+    finding.what += because(finding.cause)
+    note_counters(finding, [(last.device, last.egress), *([peer] if peer else [])], scene)
     return finding
 
 
