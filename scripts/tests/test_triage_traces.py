@@ -279,6 +279,33 @@ def test_what_came_in_its_place():
     assert brief(finding) == expected and finding.cause == "damaged"
 
 
+def test_an_answer_that_is_damaged_and_taken():
+    # The Hop Pointer has become 0 on the way from sw1 to sw0, which takes it for its own.
+    writer = Writer()
+    writer.send()
+    writer.out()
+    writer.reply()
+    writer.back(3, 2)
+    writer.event("recv", "sw0", "response", 5, 0, "0,0/4", "local", "C14-13:4", path=RETURN)
+    finding = only(writer)
+    assert brief(finding) == ("lost-on-return", 2, "sw0") and finding.cause == "damaged"
+    # The method of an answer has become Set.
+    writer = Writer()
+    writer.send()
+    writer.out()
+    writer.reply()
+    writer.back(3, 1)
+    writer.back(0, 0, method=0x02)
+    finding = only(writer)
+    assert brief(finding) == ("lost-on-return", 0, "hca0") and "method 0x02" in finding.what
+    # Another TID, and the sender is content with it.
+    writer, expected = lost_going_out()
+    writer.out(3, 4, tid=0x1900005EEC)
+    line = "seq=1 device=hca0 port=1 tid=0x1900005eed method=0x01 attr=0x0011 mod=0x0 hops=4 path=0,1,5,8,6 state=answered"
+    finding = only(writer, [line], ignore=(0x1900005EEC,))
+    assert brief(finding) == expected and "all the same" in finding.what
+
+
 def test_the_same_tid_from_two_hcas():
     # Both ask sw0 by the same path and TID; the answer to hca2 is lost. The links are known from other SMPs.
     ways = {"hca0": (("hca0", 0, 1), ("sw0", 2, 0)), "hca2": (("hca2", 0, 1), ("sw0", 3, 0))}

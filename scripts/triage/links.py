@@ -69,7 +69,7 @@ def note_crossings(finding, step, to, scene):
         finding.evidence.append(f"{others} other SMPs went over {link} in this trace: the link works, and what was "
                                 "lost was lost by chance or was picked out")
     else:
-        finding.evidence.append(f"no SMP went over {link} in this trace")
+        finding.evidence.append(f"no SMP is seen at the far end of {link} in this trace")
     note_counters(finding, [(step.device, step.egress)] + ([split(to)] if to else []), scene)
 
 
