@@ -16,6 +16,7 @@
  */
 #include "agent.h"
 #include "mad_priv.h"
+#include "opa_smi.h"
 #include "smi.h"
 
 #include "entry.h"

@@ -6,6 +6,7 @@
 #define _IB_SMI_ENTRY_H
 
 #include "agent.h"
+#include "opa_smi.h"
 #include "smi.h"
 
 enum smi_action ib_smi_handle_dr_smp_recv(struct ib_smp *smp, bool is_switch, u32 port_num,
@@ -13,6 +14,11 @@ enum smi_action ib_smi_handle_dr_smp_recv(struct ib_smp *smp, bool is_switch, u3
 enum smi_action ib_smi_handle_dr_smp_send(struct ib_smp *smp, bool is_switch, u32 port_num);
 enum smi_forward_action ib_smi_check_forward_dr_smp(struct ib_smp *smp);
 int ib_smi_get_fwd_port(struct ib_smp *smp);
+enum smi_action ib_smi_opa_handle_dr_smp_recv(struct opa_smp *smp, bool is_switch, u32 port_num,
+					      int phys_port_cnt);
+enum smi_action ib_smi_opa_handle_dr_smp_send(struct opa_smp *smp, bool is_switch, u32 port_num);
+enum smi_forward_action ib_smi_opa_check_forward_dr_smp(struct opa_smp *smp);
+int ib_smi_opa_get_fwd_port(struct opa_smp *smp);
 void ib_smi_agent_send_response(const struct ib_mad_hdr *mad, const struct ib_grh *grh,
 				const struct ib_wc *wc, const struct ib_device *device,
 				int port_num, int qpn, size_t mad_len, bool opa);
@@ -24,6 +30,11 @@ enum smi_action rust_handle_dr_smp_recv(struct ib_smp *smp, bool is_switch, u32 
 enum smi_action rust_handle_dr_smp_send(struct ib_smp *smp, bool is_switch, u32 port_num);
 enum smi_forward_action rust_check_forward_dr_smp(struct ib_smp *smp);
 int rust_get_fwd_port(struct ib_smp *smp);
+enum smi_action rust_opa_handle_dr_smp_recv(struct opa_smp *smp, bool is_switch, u32 port_num,
+					    int phys_port_cnt);
+enum smi_action rust_opa_handle_dr_smp_send(struct opa_smp *smp, bool is_switch, u32 port_num);
+enum smi_forward_action rust_opa_check_forward_dr_smp(struct opa_smp *smp);
+int rust_opa_get_fwd_port(struct opa_smp *smp);
 void rust_agent_send_response(const struct ib_mad_hdr *mad, const struct ib_grh *grh,
 			      const struct ib_wc *wc, const struct ib_device *device,
 			      int port_num, int qpn, size_t mad_len, bool opa);

@@ -5,16 +5,20 @@
 //! Its layout is written down here once more, byte by byte, so that a test does not share a mistake
 //! with what it tests.
 
+use crate::dr::DrSmp;
+
 /// The permissive LID.
 const PERMISSIVE: u16 = 0xffff;
 
 /// Where no path is given: a port that no node here has.
 const NO_PORT: u8 = 200;
 
-/// The parts of an SMP that decide its way, and the transaction ID. The paths count from element 1 on, and go on with the last
-/// port that is given.
+/// The parts of an SMP that decide its way, and the transaction ID. The paths count from element 1 on,
+/// and go on with the last port that is given.
 #[derive(Clone, Copy)]
 pub(crate) struct Packet {
+    /// Whether it has the format of Omni-Path.
+    pub(crate) opa: bool,
     returning: bool,
     pub(crate) hop_ptr: u8,
     pub(crate) hop_cnt: u8,
@@ -28,6 +32,7 @@ pub(crate) struct Packet {
 /// A request, on its way out.
 pub(crate) const fn request(hop_ptr: u8, hop_cnt: u8) -> Packet {
     Packet {
+        opa: false,
         returning: false,
         hop_ptr,
         hop_cnt,
@@ -79,7 +84,22 @@ impl Packet {
         Self { tid, ..self }
     }
 
-    /// The SMP. What else there is is noise, the status below the D bit too.
+    /// The same SMP in both formats.
+    pub(crate) const fn in_both(self) -> [Self; 2] {
+        [self, Self { opa: true, ..self }]
+    }
+
+    /// The route of the SMP.
+    pub(crate) fn route<'a>(&self, bytes: &'a [u8; 256]) -> DrSmp<'a> {
+        if self.opa {
+            DrSmp::from_opa(bytes)
+        } else {
+            DrSmp::from_ib(bytes)
+        }
+    }
+
+    /// The SMP, or the head of one of Omni-Path. What else there is is noise, the status below the D bit
+    /// too.
     pub(crate) fn bytes(&self) -> [u8; 256] {
         let mut bytes = core::array::from_fn(noise);
         // BaseVersion, MgmtClass, ClassVersion, Get; D bit and status; Hop Pointer, Hop Count.
@@ -88,11 +108,28 @@ impl Packet {
         bytes[6] = self.hop_ptr;
         bytes[7] = self.hop_cnt;
         bytes[8..16].copy_from_slice(&self.tid.to_be_bytes());
-        bytes[32..34].copy_from_slice(&self.slid.to_be_bytes());
-        bytes[34..36].copy_from_slice(&self.dlid.to_be_bytes());
-        fill(&mut bytes[129..192], self.initial);
-        fill(&mut bytes[193..256], self.back);
+        if self.opa {
+            bytes[2] = 0x80;
+            bytes[32..36].copy_from_slice(&wide(self.slid).to_be_bytes());
+            bytes[36..40].copy_from_slice(&wide(self.dlid).to_be_bytes());
+            fill(&mut bytes[41..104], self.initial);
+            fill(&mut bytes[105..168], self.back);
+        } else {
+            bytes[32..34].copy_from_slice(&self.slid.to_be_bytes());
+            bytes[34..36].copy_from_slice(&self.dlid.to_be_bytes());
+            fill(&mut bytes[129..192], self.initial);
+            fill(&mut bytes[193..256], self.back);
+        }
         bytes
+    }
+}
+
+/// A LID of Omni-Path, which has 32 bits.
+fn wide(lid: u16) -> u32 {
+    if lid == PERMISSIVE {
+        u32::MAX
+    } else {
+        lid.into()
     }
 }
 

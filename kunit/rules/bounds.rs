@@ -13,7 +13,6 @@ use super::answer::{
 use crate::{
     dr::{
         self,
-        DrSmp,
         Reason::*,
         Rule::*, //
     },
@@ -77,14 +76,16 @@ impl fmt::Display for Edge {
 
 impl Row for Edge {
     fn check(&self, test: &Test) -> Result {
-        let bytes = self.smp.bytes();
-        let smp = DrSmp::from_ib(&bytes);
-        let rows = [("a switch", SW4, &self.switch), ("a CA", CA, &self.ca)];
-        for (what, node, expected) in rows {
-            expected.check(test, what, dr::receive(&smp, node, 2));
-            if self.smp.hop_cnt > 63 {
-                expected.check(test, what, dr::send(&smp, node, 1));
-                expected.check(test, what, dr::reply(&smp, node, 2));
+        for packet in self.smp.in_both() {
+            let bytes = packet.bytes();
+            let smp = packet.route(&bytes);
+            let rows = [("a switch", SW4, &self.switch), ("a CA", CA, &self.ca)];
+            for (what, node, expected) in rows {
+                expected.check(test, what, dr::receive(&smp, node, 2));
+                if packet.hop_cnt > 63 {
+                    expected.check(test, what, dr::send(&smp, node, 1));
+                    expected.check(test, what, dr::reply(&smp, node, 2));
+                }
             }
         }
         Ok(())

@@ -14,7 +14,6 @@ use super::answer::{
 use crate::{
     dr::{
         receive,
-        DrSmp,
         Node,
         Reason::*,
         Rule::*, //
@@ -52,9 +51,11 @@ impl fmt::Display for Receive {
 
 impl Row for Receive {
     fn check(&self, test: &Test) -> Result {
-        let bytes = self.smp.bytes();
-        let got = receive(&DrSmp::from_ib(&bytes), self.node, self.ingress);
-        self.expected.check(test, "receive", got);
+        for smp in self.smp.in_both() {
+            let bytes = smp.bytes();
+            let got = receive(&smp.route(&bytes), self.node, self.ingress);
+            self.expected.check(test, "receive", got);
+        }
         Ok(())
     }
 }

@@ -13,7 +13,6 @@ use super::answer::{
 use crate::{
     dr::{
         reply,
-        DrSmp,
         Node,
         NodeKind,
         Reason::*,
@@ -55,14 +54,16 @@ impl fmt::Display for Reply {
 
 impl Row for Reply {
     fn check(&self, test: &Test) -> Result {
-        let bytes = self.smp.bytes();
-        for &node in self.nodes {
-            let got = reply(&DrSmp::from_ib(&bytes), node, self.ingress);
-            let what = match node.kind {
-                NodeKind::Ca => "reply of a CA",
-                NodeKind::Switch => "reply of a switch",
-            };
-            self.expected.check(test, what, got);
+        for smp in self.smp.in_both() {
+            let bytes = smp.bytes();
+            for &node in self.nodes {
+                let got = reply(&smp.route(&bytes), node, self.ingress);
+                let what = match node.kind {
+                    NodeKind::Ca => "reply of a CA",
+                    NodeKind::Switch => "reply of a switch",
+                };
+                self.expected.check(test, what, got);
+            }
         }
         Ok(())
     }

@@ -14,7 +14,6 @@ use super::answer::{
 use crate::{
     dr::{
         send,
-        DrSmp,
         Node,
         Reason::*,
         Rule::*, //
@@ -52,9 +51,11 @@ impl fmt::Display for Send {
 
 impl Row for Send {
     fn check(&self, test: &Test) -> Result {
-        let bytes = self.smp.bytes();
-        let got = send(&DrSmp::from_ib(&bytes), self.node, self.egress);
-        self.expected.check(test, "send", got);
+        for smp in self.smp.in_both() {
+            let bytes = smp.bytes();
+            let got = send(&smp.route(&bytes), self.node, self.egress);
+            self.expected.check(test, "send", got);
+        }
         Ok(())
     }
 }

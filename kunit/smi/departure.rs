@@ -3,6 +3,7 @@
 //! SMPs that the node itself sends.
 
 use super::made_up::{
+    format,
     Flaw,
     MadeUp, //
 };
@@ -65,21 +66,32 @@ impl fmt::Display for Departure {
 
 impl Row for Departure {
     fn check(&self, test: &Test) -> Result {
+        for smp in self.smp.in_both() {
+            self.check_one(test, &smp)?;
+        }
+        Ok(())
+    }
+}
+
+impl Departure {
+    fn check_one(&self, test: &Test, packet: &Packet) -> Result {
         let mut made_up = MadeUp::new(true)?;
         if let Some(asked) = &self.asked {
             let smp = made_up.departing(asked, self.flaw);
             // SAFETY: The SMP has such a structure behind it.
-            let discarded = unsafe { departure::judge(smp, self.is_switch, self.egress) };
+            let discarded =
+                unsafe { departure::judge(smp, format(asked), self.is_switch, self.egress) };
             test.equal("the one before is discarded", discarded, false);
             // As `local` does when it hands the request over.
             // SAFETY: The made-up device is still there.
             asked::remember(unsafe { &*smp });
         }
-        let smp = made_up.departing(&self.smp, self.flaw);
+        let smp = made_up.departing(packet, self.flaw);
         trace::fired();
         livepatch::settle(self.settled);
         // SAFETY: The SMP has such a structure behind it.
-        let discarded = unsafe { departure::judge(smp, self.is_switch, self.egress) };
+        let discarded =
+            unsafe { departure::judge(smp, format(packet), self.is_switch, self.egress) };
         livepatch::settle(true);
 
         // SAFETY: The made-up device is still there.

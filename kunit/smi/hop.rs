@@ -16,7 +16,8 @@ use crate::{
             Obstacle,
             Point, //
         },
-        origin::Origin, //
+        origin::Origin,
+        smp::Format, //
     },
     packet::{
         request,
@@ -77,6 +78,7 @@ impl Row for Told {
         let hop = Hop {
             point: Point::Forward,
             smp: &bytes,
+            format: Format::Ib,
             origin: Origin { device, port: 9 },
             is_switch: self.is_switch,
             ingress: 3,

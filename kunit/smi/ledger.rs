@@ -15,7 +15,8 @@ use crate::{
             self,
             Ledger, //
         },
-        origin::Origin, //
+        origin::Origin,
+        smp::Format, //
     },
     packet::{
         request,
@@ -97,7 +98,7 @@ impl Step {
                 let smp = made_up.departing(packet, Flaw::None);
                 made_up.wait(*timeout);
                 // SAFETY: The SMP has such a structure behind it.
-                unsafe { departure::judge(smp, false, 4) };
+                unsafe { departure::judge(smp, Format::Ib, false, 4) };
             }
             Recv(packet) => {
                 let origin = Origin {
@@ -106,6 +107,7 @@ impl Step {
                 };
                 arrival::judge(
                     &mut packet.bytes(),
+                    Format::Ib,
                     origin,
                     arrival::node(false, 4),
                     AGENT_PORT,
@@ -113,7 +115,7 @@ impl Step {
             }
             Pass(packet) => {
                 let node = arrival::node(true, 4);
-                arrival::judge(&mut packet.bytes(), Origin::UNKNOWN, node, 3);
+                arrival::judge(&mut packet.bytes(), Format::Ib, Origin::UNKNOWN, node, 3);
             }
             Within(packet) => {
                 let origin = Origin {

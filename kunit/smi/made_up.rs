@@ -4,7 +4,10 @@
 
 use crate::{
     bindings,
-    ib_smi::smp::Smp,
+    ib_smi::smp::{
+        Format,
+        Smp, //
+    },
     packet::Packet,
     rdma::device::Device, //
 };
@@ -19,6 +22,11 @@ pub(crate) const PORTS: u8 = 4;
 
 /// The port of its MAD agent.
 pub(crate) const AGENT_PORT: u8 = 9;
+
+/// The format of a made-up SMP on a port that speaks both.
+pub(crate) fn format(packet: &Packet) -> Format {
+    Format::of(&packet.bytes(), true)
+}
 
 /// What does not look as ib_mad leaves it.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -21,7 +21,8 @@ use crate::{
             Obstacle,
             Point, //
         },
-        origin::Origin, //
+        origin::Origin,
+        smp::Format, //
     },
     packet::request,
     table::{
@@ -71,6 +72,7 @@ impl Row for Entry {
         let hop = Hop {
             point: Point::Recv,
             smp: &request(1, 2).bytes(),
+            format: Format::Ib,
             origin: Origin::UNKNOWN,
             is_switch: true,
             ingress: 1,

@@ -8,9 +8,12 @@ use super::made_up::{
     AGENT_PORT, //
 };
 use crate::{
-    ib_smi::origin::{
-        Departing,
-        Origin, //
+    ib_smi::{
+        origin::{
+            Departing,
+            Origin, //
+        },
+        smp::Format, //
     },
     packet::request,
     table::{
@@ -59,7 +62,7 @@ impl Row for Around {
             Departing => {
                 let smp = made_up.departing(&packet, self.flaw);
                 // SAFETY: The SMP has such a structure behind it.
-                let departing = unsafe { Departing::find(smp) };
+                let departing = unsafe { Departing::find(smp, Format::Ib) };
                 if let Some(departing) = &departing {
                     departing.set_egress(3);
                 }

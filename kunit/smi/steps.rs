@@ -53,11 +53,13 @@ impl fmt::Display for Step {
 
 impl Row for Step {
     fn check(&self, test: &Test) -> Result {
-        let bytes = self.smp.bytes();
-        let step = arrival::next_step(&bytes);
-        test.equal("next step", name(step), name(self.step));
-        let port = arrival::forward_port(&bytes);
-        test.equal("port", port, self.port.unwrap_or(port));
+        for smp in self.smp.in_both() {
+            let bytes = smp.bytes();
+            let step = arrival::next_step(&smp.route(&bytes));
+            test.equal("next step", name(step), name(self.step));
+            let port = arrival::forward_port(&smp.route(&bytes));
+            test.equal("port", port, self.port.unwrap_or(port));
+        }
         Ok(())
     }
 }

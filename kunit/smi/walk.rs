@@ -20,6 +20,7 @@ use crate::{
         origin::Origin,
         smp::{
             self,
+            Format,
             Smp, //
         },
         trace, //
@@ -139,7 +140,7 @@ impl Walk {
         };
 
         let mut after = *before;
-        let discarded = arrival::judge(&mut after, Origin::UNKNOWN, node, INGRESS);
+        let discarded = arrival::judge(&mut after, Format::Ib, Origin::UNKNOWN, node, INGRESS);
         equal("discarded", discarded.into(), (!passes).into())?;
         let fired = trace::fired();
         equal("events of an arrival", fired.recv, 1)?;
@@ -147,13 +148,13 @@ impl Walk {
 
         let mut expected = *before;
         if passes {
-            smp::apply(&mut expected, &decision, local);
+            smp::apply(&mut expected, Format::Ib, &decision, local);
         }
         equal("SMP as expected", (after == expected).into(), 1)?;
 
         // Whatever the SMP says, these two must come back.
-        let step = arrival::next_step(&after);
-        let port = arrival::forward_port(&after);
+        let step = arrival::next_step(&DrSmp::from_ib(&after));
+        let port = arrival::forward_port(&DrSmp::from_ib(&after));
         if passes {
             let wanted = if local {
                 NextStep::Local

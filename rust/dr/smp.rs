@@ -77,18 +77,18 @@ impl<'a> DrSmp<'a> {
         }
     }
 
-    /// Reads an Omni-Path SMP (`struct opa_smp`): 2048 bytes, network byte order, 32-bit LIDs,
-    /// permissive 0xFFFFFFFF.
+    /// Reads the head of an Omni-Path SMP (`struct opa_smp`), which has up to 2048 bytes and its route
+    /// in the first 168: network byte order, 32-bit LIDs, permissive 0xFFFFFFFF.
     #[inline]
-    pub fn from_opa(bytes: &'a [u8; 2048]) -> Self {
+    pub fn from_opa<const N: usize>(bytes: &'a [u8; N]) -> Self {
         Self {
-            direction: direction(field::<4, 1, 2048>(bytes)),
-            hop_ptr: byte(field::<6, 1, 2048>(bytes)),
-            hop_cnt: byte(field::<7, 1, 2048>(bytes)),
-            dr_slid: opa_lid(field::<32, 4, 2048>(bytes)),
-            dr_dlid: opa_lid(field::<36, 4, 2048>(bytes)),
-            initial_path: field::<40, PATH_LEN, 2048>(bytes),
-            return_path: field::<104, PATH_LEN, 2048>(bytes),
+            direction: direction(field::<4, 1, N>(bytes)),
+            hop_ptr: byte(field::<6, 1, N>(bytes)),
+            hop_cnt: byte(field::<7, 1, N>(bytes)),
+            dr_slid: opa_lid(field::<32, 4, N>(bytes)),
+            dr_dlid: opa_lid(field::<36, 4, N>(bytes)),
+            initial_path: field::<40, PATH_LEN, N>(bytes),
+            return_path: field::<104, PATH_LEN, N>(bytes),
         }
     }
 

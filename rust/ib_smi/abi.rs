@@ -18,7 +18,10 @@ use super::{
     livepatch::Patch,
     local,
     origin::Origin,
-    smp::Smp,
+    smp::{
+        Format,
+        Smp, //
+    },
     transmit::{
         self,
         Outgoing, //
@@ -54,6 +57,26 @@ const _: () = {
         self::rust_get_fwd_port,
     ];
     let _ = [
+        opa_smi_handle_dr_smp_recv,
+        ib_smi_opa_handle_dr_smp_recv,
+        self::rust_opa_handle_dr_smp_recv,
+    ];
+    let _ = [
+        opa_smi_handle_dr_smp_send,
+        ib_smi_opa_handle_dr_smp_send,
+        self::rust_opa_handle_dr_smp_send,
+    ];
+    let _ = [
+        opa_smi_check_forward_dr_smp,
+        ib_smi_opa_check_forward_dr_smp,
+        self::rust_opa_check_forward_dr_smp,
+    ];
+    let _ = [
+        opa_smi_get_fwd_port,
+        ib_smi_opa_get_fwd_port,
+        self::rust_opa_get_fwd_port,
+    ];
+    let _ = [
         agent_send_response,
         ib_smi_agent_send_response,
         self::rust_agent_send_response,
@@ -67,7 +90,7 @@ const _: () = {
 
 /// All replacements.
 // SAFETY: They have the types of what they replace, as checked above, and do the same job.
-pub(crate) static PATCH: Patch<7> = unsafe {
+pub(crate) static PATCH: Patch<11> = unsafe {
     Patch::new([
         (
             c"smi_handle_dr_smp_recv",
@@ -84,6 +107,22 @@ pub(crate) static PATCH: Patch<7> = unsafe {
         (
             c"smi_get_fwd_port",
             bindings::ib_smi_get_fwd_port as *const (),
+        ),
+        (
+            c"opa_smi_handle_dr_smp_recv",
+            bindings::ib_smi_opa_handle_dr_smp_recv as *const (),
+        ),
+        (
+            c"opa_smi_handle_dr_smp_send",
+            bindings::ib_smi_opa_handle_dr_smp_send as *const (),
+        ),
+        (
+            c"opa_smi_check_forward_dr_smp",
+            bindings::ib_smi_opa_check_forward_dr_smp as *const (),
+        ),
+        (
+            c"opa_smi_get_fwd_port",
+            bindings::ib_smi_opa_get_fwd_port as *const (),
         ),
         (
             c"agent_send_response",
@@ -111,6 +150,36 @@ fn port(number: u32) -> u8 {
     number.try_into().unwrap_or(u8::MAX)
 }
 
+/// An SMP came in.
+///
+/// # Safety
+///
+/// `smp` must be an SMP in ib_mad's receive buffer that is the caller's alone.
+#[inline(always)]
+unsafe fn received(
+    smp: *mut Smp,
+    format: Format,
+    is_switch: bool,
+    port_num: u32,
+    phys_port_cnt: c_int,
+) -> bindings::smi_action {
+    // SAFETY: By the safety requirements.
+    let origin = unsafe { Origin::received(smp) };
+    let node = arrival::node(is_switch, port(phys_port_cnt.try_into().unwrap_or(0)));
+    // SAFETY: By the safety requirements.
+    let smp = unsafe { &mut *smp };
+    action(arrival::judge(smp, format, origin, node, port(port_num)))
+}
+
+/// What [`arrival::next_step`] is to ib_mad.
+fn forward_action(step: NextStep) -> bindings::smi_forward_action {
+    match step {
+        NextStep::Local => bindings::smi_forward_action_IB_SMI_LOCAL,
+        NextStep::Send => bindings::smi_forward_action_IB_SMI_SEND,
+        NextStep::Forward => bindings::smi_forward_action_IB_SMI_FORWARD,
+    }
+}
+
 /// In the place of `smi_handle_dr_smp_recv()`.
 ///
 /// # Safety
@@ -123,13 +192,24 @@ unsafe extern "C" fn rust_handle_dr_smp_recv(
     port_num: u32,
     phys_port_cnt: c_int,
 ) -> bindings::smi_action {
-    let smp: *mut Smp = smp.cast();
     // SAFETY: By the safety requirements.
-    let origin = unsafe { Origin::received(smp) };
-    let node = arrival::node(is_switch, port(phys_port_cnt.try_into().unwrap_or(0)));
+    unsafe { received(smp.cast(), Format::Ib, is_switch, port_num, phys_port_cnt) }
+}
+
+/// In the place of `opa_smi_handle_dr_smp_recv()`.
+///
+/// # Safety
+///
+/// As [`rust_handle_dr_smp_recv`].
+#[no_mangle]
+unsafe extern "C" fn rust_opa_handle_dr_smp_recv(
+    smp: *mut bindings::opa_smp,
+    is_switch: bool,
+    port_num: u32,
+    phys_port_cnt: c_int,
+) -> bindings::smi_action {
     // SAFETY: By the safety requirements.
-    let smp = unsafe { &mut *smp };
-    action(arrival::judge(smp, origin, node, port(port_num)))
+    unsafe { received(smp.cast(), Format::Opa, is_switch, port_num, phys_port_cnt) }
 }
 
 /// In the place of `smi_check_forward_dr_smp()`.
@@ -142,11 +222,22 @@ unsafe extern "C" fn rust_check_forward_dr_smp(
     smp: *mut bindings::ib_smp,
 ) -> bindings::smi_forward_action {
     // SAFETY: By the safety requirements.
-    match arrival::next_step(unsafe { &*smp.cast::<Smp>() }) {
-        NextStep::Local => bindings::smi_forward_action_IB_SMI_LOCAL,
-        NextStep::Send => bindings::smi_forward_action_IB_SMI_SEND,
-        NextStep::Forward => bindings::smi_forward_action_IB_SMI_FORWARD,
-    }
+    let route = Format::Ib.route(unsafe { &*smp.cast() });
+    forward_action(arrival::next_step(&route))
+}
+
+/// In the place of `opa_smi_check_forward_dr_smp()`.
+///
+/// # Safety
+///
+/// As [`rust_check_forward_dr_smp`].
+#[no_mangle]
+unsafe extern "C" fn rust_opa_check_forward_dr_smp(
+    smp: *mut bindings::opa_smp,
+) -> bindings::smi_forward_action {
+    // SAFETY: By the safety requirements.
+    let route = Format::Opa.route(unsafe { &*smp.cast() });
+    forward_action(arrival::next_step(&route))
 }
 
 /// In the place of `smi_get_fwd_port()`.
@@ -157,7 +248,20 @@ unsafe extern "C" fn rust_check_forward_dr_smp(
 #[no_mangle]
 unsafe extern "C" fn rust_get_fwd_port(smp: *mut bindings::ib_smp) -> c_int {
     // SAFETY: By the safety requirements.
-    arrival::forward_port(unsafe { &*smp.cast::<Smp>() }).into()
+    let route = Format::Ib.route(unsafe { &*smp.cast() });
+    arrival::forward_port(&route).into()
+}
+
+/// In the place of `opa_smi_get_fwd_port()`.
+///
+/// # Safety
+///
+/// As [`rust_get_fwd_port`].
+#[no_mangle]
+unsafe extern "C" fn rust_opa_get_fwd_port(smp: *mut bindings::opa_smp) -> c_int {
+    // SAFETY: By the safety requirements.
+    let route = Format::Opa.route(unsafe { &*smp.cast() });
+    arrival::forward_port(&route).into()
 }
 
 /// In the place of `smi_handle_dr_smp_send()`.
@@ -172,7 +276,22 @@ unsafe extern "C" fn rust_handle_dr_smp_send(
     port_num: u32,
 ) -> bindings::smi_action {
     // SAFETY: By the safety requirements.
-    action(unsafe { departure::judge(smp.cast(), is_switch, port(port_num)) })
+    action(unsafe { departure::judge(smp.cast(), Format::Ib, is_switch, port(port_num)) })
+}
+
+/// In the place of `opa_smi_handle_dr_smp_send()`.
+///
+/// # Safety
+///
+/// As [`rust_handle_dr_smp_send`].
+#[no_mangle]
+unsafe extern "C" fn rust_opa_handle_dr_smp_send(
+    smp: *mut bindings::opa_smp,
+    is_switch: bool,
+    port_num: u32,
+) -> bindings::smi_action {
+    // SAFETY: By the safety requirements.
+    action(unsafe { departure::judge(smp.cast(), Format::Opa, is_switch, port(port_num)) })
 }
 
 /// In the place of `agent_send_response()`.
@@ -198,8 +317,16 @@ unsafe extern "C" fn rust_agent_send_response(
     let (slid, wc_port) = unsafe { ((*wc).slid, (*wc).port_num) };
     // SAFETY: By the safety requirements.
     let base_version = unsafe { (*mad).base_version };
+    // ib_mad passes on a copy of all that it has received, in which the GRH stands right before the MAD;
+    // an answer stands elsewhere.
+    let transit = grh.wrapping_add(1).cast() == mad;
     let len = if opa && u32::from(base_version) != bindings::OPA_MGMT_BASE_VERSION {
         size_of::<Smp>()
+    } else if opa && transit {
+        // What it gives then is the length of the packet, with the GRH.
+        mad_len
+            .saturating_sub(size_of::<bindings::ib_grh>())
+            .clamp(size_of::<Smp>(), size_of::<bindings::opa_mad>())
     } else {
         mad_len
     };
@@ -207,9 +334,7 @@ unsafe extern "C" fn rust_agent_send_response(
     let outgoing = Outgoing {
         // SAFETY: By the safety requirements.
         mad: unsafe { core::slice::from_raw_parts(mad.cast(), len) },
-        // ib_mad passes on a copy of all that it has received, in which the GRH stands right before
-        // the MAD; an answer stands elsewhere.
-        transit: grh.wrapping_add(1).cast() == mad,
+        transit,
         wc,
         grh,
         slid,

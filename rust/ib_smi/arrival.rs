@@ -19,6 +19,7 @@ use super::{
     origin::Origin,
     smp::{
         self,
+        Format,
         Smp, //
     }, //
 };
@@ -49,16 +50,25 @@ pub(crate) enum NextStep {
 }
 
 /// Judges an SMP, and writes what must be written into it. Returns whether it is discarded.
-pub(crate) fn judge(smp: &mut Smp, origin: Origin<'_>, node: Node, ingress: u8) -> bool {
-    let decision = dr::receive(&DrSmp::from_ib(smp), node, ingress);
+#[inline(always)]
+pub(crate) fn judge(
+    smp: &mut Smp,
+    format: Format,
+    origin: Origin<'_>,
+    node: Node,
+    ingress: u8,
+) -> bool {
+    let route = format.route(smp);
+    let decision = dr::receive(&route, node, ingress);
     let hop = Hop {
         point: Point::Recv,
         smp,
+        format,
         origin,
         is_switch: node.kind == NodeKind::Switch,
         ingress,
         decision,
-        obstacle: obstacle(smp, origin, &decision),
+        obstacle: obstacle(&route, origin, &decision),
     };
     hop.tell();
     dyn_debug!(judge: "recv: {}\n", hop);
@@ -73,17 +83,17 @@ pub(crate) fn judge(smp: &mut Smp, origin: Origin<'_>, node: Node, ingress: u8) 
         .lost();
     }
     if !discarded {
-        smp::apply(smp, &decision, decision.verdict == Verdict::Local);
+        smp::apply(smp, format, &decision, decision.verdict == Verdict::Local);
     }
     discarded
 }
 
 /// What stands against an SMP that the rules would let pass.
-fn obstacle(smp: &Smp, origin: Origin<'_>, decision: &Decision) -> Option<Obstacle> {
+fn obstacle(route: &DrSmp<'_>, origin: Origin<'_>, decision: &Decision) -> Option<Obstacle> {
     if !livepatch::settled() {
-        return needs_all_functions(smp, decision).then_some(Obstacle::InTransition);
+        return needs_all_functions(route, decision).then_some(Obstacle::InTransition);
     }
-    let request = DrSmp::from_ib(smp).direction == Direction::Outgoing;
+    let request = route.direction == Direction::Outgoing;
     let no_sma = origin
         .device
         .is_some_and(|device| !device.has_process_mad());
@@ -91,8 +101,7 @@ fn obstacle(smp: &Smp, origin: Origin<'_>, decision: &Decision) -> Option<Obstac
 }
 
 /// Returns whether ib_core's own functions would mishandle an SMP that this one lets pass.
-pub(super) fn needs_all_functions(smp: &Smp, decision: &Decision) -> bool {
-    let route = DrSmp::from_ib(smp);
+pub(super) fn needs_all_functions(route: &DrSmp<'_>, decision: &Decision) -> bool {
     match decision.verdict {
         Verdict::Route(_) => true,
         Verdict::Forward { .. } => matches!(decision.rule, Rule::C14_9_1 | Rule::C14_13_1),
@@ -103,8 +112,7 @@ pub(super) fn needs_all_functions(smp: &Smp, decision: &Decision) -> bool {
 }
 
 /// What comes next for an SMP that [`judge`], or ib_core's own function, has let pass.
-pub(crate) fn next_step(smp: &Smp) -> NextStep {
-    let route = DrSmp::from_ib(smp);
+pub(crate) fn next_step(route: &DrSmp<'_>) -> NextStep {
     let last = route.hop_cnt.wrapping_add(1);
     match route.direction {
         Direction::Outgoing if route.hop_ptr == last => NextStep::Local,
@@ -120,8 +128,7 @@ pub(crate) fn next_step(smp: &Smp) -> NextStep {
 }
 
 /// The port by which the path leaves next, for an SMP that is to be passed on; 0 if it leaves by LID.
-pub(crate) fn forward_port(smp: &Smp) -> u8 {
-    let route = DrSmp::from_ib(smp);
+pub(crate) fn forward_port(route: &DrSmp<'_>) -> u8 {
     let (path, element, end) = match route.direction {
         Direction::Outgoing => (
             route.initial_path,

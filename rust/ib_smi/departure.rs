@@ -20,6 +20,7 @@ use super::{
     },
     smp::{
         self,
+        Format,
         Smp, //
     }, //
 };
@@ -41,12 +42,14 @@ use crate::{
 ///
 /// # Safety
 ///
-/// `smp` must be what ib_mad hands to `smi_handle_dr_smp_send()`.
-pub(crate) unsafe fn judge(smp: *mut Smp, is_switch: bool, egress: u8) -> bool {
+/// `smp` must be what ib_mad hands to `smi_handle_dr_smp_send()`, or to `opa_smi_handle_dr_smp_send()` if it
+/// has the format of Omni-Path.
+#[inline(always)]
+pub(crate) unsafe fn judge(smp: *mut Smp, format: Format, is_switch: bool, egress: u8) -> bool {
     // While in transition, ib_mad may call with an SMP that it has received.
     let departing = if livepatch::settled() {
         // SAFETY: By the safety requirements, and `arrival::next_step()` has not sent it here.
-        unsafe { Departing::find(smp) }
+        unsafe { Departing::find(smp, format) }
     } else {
         None
     };
@@ -59,19 +62,17 @@ pub(crate) unsafe fn judge(smp: *mut Smp, is_switch: bool, egress: u8) -> bool {
         .map_or(u8::MAX - 1, |device| device.phys_ports());
     // SAFETY: By the safety requirements, the caller's alone.
     let bytes = unsafe { &mut *smp };
-    let decision = dr::send(
-        &DrSmp::from_ib(bytes),
-        arrival::node(is_switch, ports),
-        egress,
-    );
+    let route = format.route(bytes);
+    let decision = dr::send(&route, arrival::node(is_switch, ports), egress);
     let hop = Hop {
         point: Point::Send,
         smp: bytes,
+        format,
         origin,
         is_switch,
         ingress: 0,
         decision,
-        obstacle: obstacle(bytes, &decision),
+        obstacle: obstacle(bytes, &route, &decision),
     };
     if let Some(departing) = &departing {
         ledger::enter(&hop, departing);
@@ -82,7 +83,7 @@ pub(crate) unsafe fn judge(smp: *mut Smp, is_switch: bool, egress: u8) -> bool {
     if hop.is_discarded() {
         return true;
     }
-    smp::apply(bytes, &decision, true);
+    smp::apply(bytes, format, &decision, true);
     if let (Verdict::Forward { egress: port }, Some(departing), 0) =
         (decision.verdict, departing, egress)
     {
@@ -92,16 +93,17 @@ pub(crate) unsafe fn judge(smp: *mut Smp, is_switch: bool, egress: u8) -> bool {
 }
 
 /// What stands against an SMP that the rules would let pass.
-fn obstacle(smp: &Smp, decision: &Decision) -> Option<Obstacle> {
+fn obstacle(smp: &Smp, route: &DrSmp<'_>, decision: &Decision) -> Option<Obstacle> {
     match decision.verdict {
         // ib_mad takes what is past its directed-route part for its own node's.
         Verdict::Route(Some(_)) => Some(Obstacle::NotByLid),
-        Verdict::Local if is_back(smp) && !asked::answers(smp) => Some(Obstacle::NotAsked),
+        // It goes back to who has asked, by its direction or by its method.
+        Verdict::Local
+            if (route.direction == Direction::Returning || smp::is_answer(smp))
+                && !asked::answers(smp) =>
+        {
+            Some(Obstacle::NotAsked)
+        }
         _ => None,
     }
-}
-
-/// Returns whether the SMP goes back to who has asked, by its direction or by its method.
-fn is_back(smp: &Smp) -> bool {
-    DrSmp::from_ib(smp).direction == Direction::Returning || smp::is_answer(smp)
 }

@@ -20,7 +20,11 @@ use super::{
         Levels,
         Share, //
     },
-    smp::Smp, //
+    smp::{
+        self,
+        Format,
+        Smp, //
+    }, //
 };
 use crate::{
     bindings,
@@ -60,18 +64,27 @@ use kernel::{
 /// Slots a port: what may be in the send queue at once.
 const SLOTS: usize = 16;
 
-/// The permissive LID.
+/// The permissive LIDs.
 const PERMISSIVE: u32 = 0xffff;
+const OPA_PERMISSIVE: u32 = u32::MAX;
 
 /// SMPs that wait for a slot; more are dropped, as a full buffer of VL15 drops.
 const BACKLOG: usize = 256;
 
-/// An SMP that is to be sent.
-pub(super) struct Packet {
-    pub(super) smp: Smp,
+/// An SMP that is to be sent, as it came here.
+pub(super) struct Packet<'a> {
+    /// At least as long as an InfiniBand SMP.
+    pub(super) mad: &'a [u8],
     pub(super) way: Way,
     /// Where a LID-routed part begins; none within the directed-route part.
     pub(super) ah: Option<Ah>,
+}
+
+/// An SMP that waits for a slot.
+struct Waiting {
+    mad: KVec<u8>,
+    way: Way,
+    ah: Option<Ah>,
 }
 
 /// How an SMP came here, and how it leaves.
@@ -79,10 +92,21 @@ pub(super) struct Packet {
 pub(super) struct Way {
     /// Where it was decided.
     pub(super) point: Point,
+    pub(super) format: Format,
     pub(super) ingress: u8,
     /// The external port by which a switch sends a directed-route SMP.
     pub(super) egress: u8,
     pub(super) decision: Decision,
+}
+
+impl Packet<'_> {
+    /// A copy that can wait.
+    fn keep(self) -> Result<KBox<Waiting>> {
+        let mut mad = KVec::with_capacity(self.mad.len(), GFP_KERNEL)?;
+        mad.extend_from_slice(self.mad, GFP_KERNEL)?;
+        let (way, ah) = (self.way, self.ah);
+        Ok(KBox::new(Waiting { mad, way, ah }, GFP_KERNEL)?)
+    }
 }
 
 /// A work request of ours and the SMP that it sends.
@@ -92,7 +116,8 @@ pub(super) struct Way {
 /// Whoever has cleared the slot's bit in [`Queue::free`] owns its cells, until the bit is set again.
 struct Slot {
     cqe: Opaque<bindings::ib_cqe>,
-    packet: UnsafeCell<Smp>,
+    /// As many bytes as a MAD of the port can have.
+    packet: UnsafeCell<KVec<u8>>,
     way: UnsafeCell<Option<Way>>,
     ah: UnsafeCell<Option<Ah>>,
     /// Where the device finds the packet, once it is mapped.
@@ -107,12 +132,14 @@ pub(super) struct Queue {
     agent: Agent,
     /// To the other end of whichever link: permissive.
     permissive: Ah,
+    /// How many bytes a MAD of the port can have.
+    room: usize,
     /// One bit a slot that is free.
     free: Atomic<u32>,
     slots: UnsafeCell<KVec<Slot>>,
     waiting: Atomic<u32>,
     #[pin]
-    backlog: SpinLock<KVec<KBox<Packet>>>,
+    backlog: SpinLock<KVec<KBox<Waiting>>>,
     _share: Share,
 }
 
@@ -124,7 +151,12 @@ unsafe impl Sync for Queue {}
 impl Queue {
     /// Makes the slots of the port whose QP0 agent is given.
     pub(super) fn new(agent: Agent) -> Result<Pin<KBox<Self>>> {
-        let permissive = agent.address(PERMISSIVE)?;
+        let (room, lid) = if agent.speaks_opa() {
+            (size_of::<bindings::opa_mad>(), OPA_PERMISSIVE)
+        } else {
+            (size_of::<Smp>(), PERMISSIVE)
+        };
+        let permissive = agent.address(lid)?;
         let share = Share::take(agent.qp(), SLOTS as c_int)?;
         let slots = KVec::with_capacity(SLOTS, GFP_KERNEL)?;
         let backlog = KVec::with_capacity(BACKLOG, GFP_KERNEL)?;
@@ -132,6 +164,7 @@ impl Queue {
             pin_init!(Self {
                 agent,
                 permissive,
+                room,
                 free: Atomic::new(0),
                 slots: UnsafeCell::new(slots),
                 waiting: Atomic::new(0),
@@ -152,7 +185,7 @@ impl Queue {
             slots.push(
                 Slot {
                     cqe: Opaque::new(bindings::ib_cqe { done: Some(done) }),
-                    packet: UnsafeCell::new([0; size_of::<Smp>()]),
+                    packet: UnsafeCell::new(KVec::from_elem(0, self.room, GFP_KERNEL)?),
                     way: UnsafeCell::new(None),
                     ah: UnsafeCell::new(None),
                     dma: None,
@@ -164,9 +197,9 @@ impl Queue {
         }
         for slot in slots.iter_mut() {
             let device = self.device();
-            let packet = slot.packet.get().cast();
-            // SAFETY: The slots have their final place, and live until they are unmapped.
-            let dma = unsafe { bindings::ib_smi_dma_map(device, packet, size_of::<Smp>()) };
+            let packet = slot.packet.get_mut().as_mut_ptr().cast();
+            // SAFETY: The packets have their final place, and live until they are unmapped.
+            let dma = unsafe { bindings::ib_smi_dma_map(device, packet, self.room) };
             // SAFETY: Always safe to call with a device.
             to_result(unsafe { bindings::ib_smi_dma_mapping_error(device, dma) })?;
             slot.dma = Some(dma);
@@ -202,7 +235,7 @@ impl Queue {
 
     /// Sends an SMP now, or when a slot gets free. May sleep.
     #[inline]
-    pub(super) fn send(&self, packet: Packet) -> Result<(), Obstacle> {
+    pub(super) fn send(&self, packet: Packet<'_>) -> Result<(), Obstacle> {
         match self.claim() {
             Some(slot) => self.post(slot, packet),
             None => self.wait(packet),
@@ -235,14 +268,15 @@ impl Queue {
 
     /// Posts an SMP through a slot that the caller has claimed.
     #[inline]
-    fn post(&self, slot: &Slot, packet: Packet) -> Result<(), Obstacle> {
+    fn post(&self, slot: &Slot, packet: Packet<'_>) -> Result<(), Obstacle> {
         let ah = packet.ah.as_ref().unwrap_or(&self.permissive).as_raw();
         let qp = self.agent.qp();
         // Only mapped slots are ever free.
         let dma = slot.dma.unwrap_or(0);
+        let len = packet.mad.len().min(self.room);
         let mut sge = bindings::ib_sge {
             addr: dma,
-            length: size_of::<Smp>() as u32,
+            length: len as u32,
             // SAFETY: The queue pair keeps its protection domain.
             lkey: unsafe { (*(*qp).pd).local_dma_lkey },
         };
@@ -261,13 +295,23 @@ impl Queue {
         wr.wr.send_flags = bindings::ib_send_flags_IB_SEND_SIGNALED as c_int;
         let mut bad = core::ptr::null();
         // SAFETY: The caller owns the slot by the type invariants.
-        unsafe {
-            *slot.packet.get() = packet.smp;
-            *slot.way.get() = Some(packet.way);
-            *slot.ah.get() = packet.ah;
+        let (to, way, kept) = unsafe {
+            (
+                &mut *slot.packet.get(),
+                &mut *slot.way.get(),
+                &mut *slot.ah.get(),
+            )
+        };
+        if let (Some(to), Some(from)) = (to.get_mut(..len), packet.mad.get(..len)) {
+            to.copy_from_slice(from);
         }
+        if let Some(smp) = to.first_chunk_mut() {
+            smp::apply(smp, packet.way.format, &packet.way.decision, true);
+        }
+        *way = Some(packet.way);
+        *kept = packet.ah;
         // SAFETY: Mapped by `fill()`.
-        unsafe { bindings::ib_smi_dma_sync(self.device(), dma, size_of::<Smp>()) };
+        unsafe { bindings::ib_smi_dma_sync(self.device(), dma, len) };
         // SAFETY: All of it lives until `done()`, but for the request, which the driver copies. The
         // RDMA core checks at registration that a device which makes queue pairs has `post_send`.
         let posted = unsafe {
@@ -284,8 +328,8 @@ impl Queue {
 
     /// Lets an SMP wait for a slot.
     #[cold]
-    fn wait(&self, packet: Packet) -> Result<(), Obstacle> {
-        let packet = KBox::new(packet, GFP_KERNEL).map_err(|_| Obstacle::NoMemory)?;
+    fn wait(&self, packet: Packet<'_>) -> Result<(), Obstacle> {
+        let packet = packet.keep().map_err(|_| Obstacle::NoMemory)?;
         {
             let mut backlog = self.backlog.lock();
             // There is room for as many as may wait.
@@ -312,10 +356,11 @@ impl Queue {
                 next
             };
             match next {
-                Some(packet) => {
-                    let (smp, way) = (packet.smp, packet.way);
-                    if let Err(obstacle) = self.post(slot, KBox::into_inner(packet)) {
-                        self.lost(&smp, way, obstacle);
+                Some(waiting) => {
+                    let Waiting { mad, way, ah } = KBox::into_inner(waiting);
+                    let packet = Packet { mad: &mad, way, ah };
+                    if let Err(obstacle) = self.post(slot, packet) {
+                        self.lost(&mad, way, obstacle);
                     }
                 }
                 None => self.release(slot),
@@ -323,14 +368,17 @@ impl Queue {
         }
     }
 
-    /// Tells of an SMP that was lost after it had been passed on. Its Hop Pointer is the one it left with.
+    /// Tells of an SMP that was lost after it had been passed on. Its Hop Pointer may be the one it left
+    /// with.
     #[cold]
-    fn lost(&self, smp: &Smp, way: Way, obstacle: Obstacle) {
+    fn lost(&self, mad: &[u8], way: Way, obstacle: Obstacle) {
+        let Some(smp) = mad.first_chunk() else { return };
         // SAFETY: The device outlives the agent.
         let device = unsafe { Device::from_raw(self.device()) };
         Hop {
             point: way.point,
             smp,
+            format: way.format,
             origin: Origin {
                 device: Some(device),
                 port: self.agent.port(),
@@ -347,9 +395,9 @@ impl Queue {
     #[cold]
     fn failed(&self, slot: &Slot, status: bindings::ib_wc_status) {
         // SAFETY: The slot is not released yet, hence the caller's alone by the type invariants.
-        let (smp, way) = unsafe { (&*slot.packet.get(), *slot.way.get()) };
+        let (mad, way) = unsafe { (&*slot.packet.get(), *slot.way.get()) };
         if let Some(way) = way {
-            self.lost(smp, way, Obstacle::SendFailed);
+            self.lost(mad, way, Obstacle::SendFailed);
         }
         self.mend(status);
     }
@@ -423,7 +471,7 @@ impl PinnedDrop for Queue {
         for slot in self.slots().iter() {
             if let Some(dma) = slot.dma {
                 // SAFETY: Mapped by `fill()`, and not in use.
-                unsafe { bindings::ib_smi_dma_unmap(self.device(), dma, size_of::<Smp>()) };
+                unsafe { bindings::ib_smi_dma_unmap(self.device(), dma, self.room) };
             }
         }
     }

@@ -28,6 +28,27 @@ int ib_smi_get_fwd_port(struct ib_smp *smp)
 	return rust_get_fwd_port(smp);
 }
 
+enum smi_action ib_smi_opa_handle_dr_smp_recv(struct opa_smp *smp, bool is_switch, u32 port_num,
+					      int phys_port_cnt)
+{
+	return rust_opa_handle_dr_smp_recv(smp, is_switch, port_num, phys_port_cnt);
+}
+
+enum smi_action ib_smi_opa_handle_dr_smp_send(struct opa_smp *smp, bool is_switch, u32 port_num)
+{
+	return rust_opa_handle_dr_smp_send(smp, is_switch, port_num);
+}
+
+enum smi_forward_action ib_smi_opa_check_forward_dr_smp(struct opa_smp *smp)
+{
+	return rust_opa_check_forward_dr_smp(smp);
+}
+
+int ib_smi_opa_get_fwd_port(struct opa_smp *smp)
+{
+	return rust_opa_get_fwd_port(smp);
+}
+
 void ib_smi_agent_send_response(const struct ib_mad_hdr *mad, const struct ib_grh *grh,
 				const struct ib_wc *wc, const struct ib_device *device,
 				int port_num, int qpn, size_t mad_len, bool opa)

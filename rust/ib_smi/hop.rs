@@ -7,6 +7,7 @@ use super::{
     ledger,
     origin::Origin,
     smp::{
+        Format,
         Header,
         Smp, //
     },
@@ -17,7 +18,6 @@ use crate::{
     dr::{
         Decision,
         Direction,
-        DrLid,
         DrSmp,
         Reason,
         Verdict,
@@ -131,6 +131,8 @@ pub(crate) struct Hop<'a> {
     pub(crate) point: Point,
     /// The SMP as it was on arrival.
     pub(crate) smp: &'a Smp,
+    /// How it has its route.
+    pub(crate) format: Format,
     /// The node and the port of its MAD agent.
     pub(crate) origin: Origin<'a>,
     /// Whether the node is a switch.
@@ -144,6 +146,12 @@ pub(crate) struct Hop<'a> {
 }
 
 impl<'a> Hop<'a> {
+    /// The route of the SMP.
+    #[inline]
+    pub(crate) fn route(&self) -> DrSmp<'a> {
+        self.format.route(self.smp)
+    }
+
     /// Returns whether the SMP goes no further.
     #[inline]
     pub(crate) fn is_discarded(&self) -> bool {
@@ -226,7 +234,7 @@ impl<'a> Hop<'a> {
     /// The hop in the form that the trace events take.
     pub(crate) fn to_c(self) -> bindings::ib_smi_hop {
         let header = Header::read(self.smp);
-        let route = DrSmp::from_ib(self.smp);
+        let route = self.route();
         let (verdict, egress, lid) = self.outcome();
         let mut hop = bindings::ib_smi_hop {
             device: self
@@ -245,6 +253,7 @@ impl<'a> Hop<'a> {
             egress,
             is_switch: self.is_switch.into(),
             point: self.point as u8,
+            format: self.format as u8,
             verdict,
             reason: self.reason_number(),
             ..Default::default()
@@ -268,8 +277,8 @@ impl<'a> Hop<'a> {
             hop.hop_before = route.hop_ptr;
             hop.hop_after = self.hop_after(route.hop_ptr);
             hop.hop_cnt = route.hop_cnt;
-            hop.dr_slid = lid_or_permissive(route.dr_slid);
-            hop.dr_dlid = lid_or_permissive(route.dr_dlid);
+            hop.dr_slid = self.format.lid(route.dr_slid);
+            hop.dr_dlid = self.format.lid(route.dr_dlid);
             hop.rule = self.decision.rule.number();
         }
         hop
@@ -289,19 +298,11 @@ pub(crate) const fn verdict_name(number: u8) -> &'static str {
     }
 }
 
-/// A LID as an InfiniBand SMP has it.
-pub(super) fn lid_or_permissive(lid: DrLid) -> u32 {
-    match lid {
-        DrLid::Lid(lid) => lid,
-        DrLid::Permissive => u16::MAX.into(),
-    }
-}
-
 /// The hop as a line for dynamic debug: the node's ports and direction, Hop Pointer before and after,
 /// Hop Count, verdict, rule and reason.
 impl fmt::Display for Hop<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let route = DrSmp::from_ib(self.smp);
+        let route = self.route();
         let (verdict, egress, lid) = self.outcome();
         write!(
             f,

@@ -21,7 +21,6 @@ use self::{
 };
 use super::{
     hop::{
-        self,
         Hop,
         Point, //
     },
@@ -37,7 +36,6 @@ use super::{
 };
 use crate::dr::{
     Direction,
-    DrSmp,
     Verdict, //
 };
 use kernel::{
@@ -237,7 +235,7 @@ impl Table {
     #[inline(never)]
     fn enter(&self, hop: &Hop<'_>, departing: &Departing) {
         let (timeout_ms, retries) = departing.patience();
-        let route = DrSmp::from_ib(hop.smp);
+        let route = hop.route();
         let request = route.direction == Direction::Outgoing && !smp::is_answer(hop.smp);
         let (Some(device), true, true) = (hop.origin.device, request, timeout_ms > 0) else {
             return;
@@ -251,7 +249,7 @@ impl Table {
             device: device.index(),
             port: hop.origin.port,
             attr_mod: header.attr_mod,
-            dr_dlid: hop::lid_or_permissive(route.dr_dlid),
+            dr_dlid: hop.format.lid(route.dr_dlid),
             timeout_ms,
             retries,
             attr_id: header.attr_id,
@@ -299,7 +297,7 @@ impl Table {
         let returned = hop.point == Point::Recv
             && reason == 0
             && hop.decision.verdict == Verdict::Local
-            && DrSmp::from_ib(hop.smp).direction == Direction::Returning;
+            && hop.route().direction == Direction::Returning;
         let alone = found.clone().next().is_none();
         for slot in Iterator::chain(core::iter::once(first), found) {
             // At another node, the TID does not tell whose it is if several have it.

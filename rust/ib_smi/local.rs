@@ -20,6 +20,7 @@ use super::{
     origin::Origin,
     smp::{
         self,
+        Format,
         Smp, //
     }, //
 };
@@ -28,7 +29,6 @@ use crate::{
     dr::{
         Decision,
         Direction,
-        DrSmp,
         Rule,
         Verdict, //
     },
@@ -215,11 +215,8 @@ impl Local {
     fn size(&self, mad: *mut bindings::ib_mad_private) -> (c_int, usize) {
         // SAFETY: By the type invariants.
         let (request, returned) = unsafe { ((*self.0).mad_send_wr, (*self.0).return_wc_byte_len) };
-        // SAFETY: The sender's queue pair is one that ib_mad made.
-        let opa = unsafe {
-            let port = (*(*(*request).mad_agent_priv).qp_info).port_priv;
-            bindings::ib_smi_cap_opa((*port).device, (*port).port_num as u32)
-        };
+        // SAFETY: By the type invariants, the request has its sender.
+        let opa = Agent(unsafe { (*request).mad_agent_priv }).opa();
         // SAFETY: At least 256 bytes were allocated behind the header.
         let base_version = unsafe { *(&raw const (*mad).mad).cast::<u8>() };
         if opa && u32::from(base_version) == bindings::OPA_MGMT_BASE_VERSION {
@@ -250,6 +247,15 @@ impl Local {
 }
 
 impl Agent {
+    /// Whether the agent's port speaks the MADs of Omni-Path.
+    fn opa(&self) -> bool {
+        // SAFETY: By the type invariants; the agent's queue pair is one that ib_mad made.
+        unsafe {
+            let port = (*(*self.0).qp_info).port_priv;
+            bindings::ib_smi_cap_opa((*port).device, (*port).port_num as u32)
+        }
+    }
+
     /// The agent's device and port.
     fn origin(&self) -> Origin<'_> {
         // SAFETY: By the type invariants; an agent's device outlives it.
@@ -265,11 +271,13 @@ impl Agent {
     /// Tells of what this agent has sent to its own node and nobody takes there.
     #[cold]
     fn told_of(&self, smp: &Smp, obstacle: Obstacle) {
-        let route = DrSmp::from_ib(smp);
+        let format = Format::of(smp, self.opa());
+        let route = format.route(smp);
         let origin = self.origin();
         let hop = Hop {
             point: Point::Local,
             smp,
+            format,
             origin,
             is_switch: origin.device.is_some_and(Device::is_switch),
             ingress: 0,

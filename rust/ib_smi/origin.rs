@@ -8,7 +8,10 @@
 //!
 //! C header: [`drivers/infiniband/core/mad_priv.h`](srctree/drivers/infiniband/core/mad_priv.h)
 
-use super::smp::Smp;
+use super::smp::{
+    Format,
+    Smp, //
+};
 use crate::{
     bindings,
     rdma::device::Device, //
@@ -63,6 +66,9 @@ impl Origin<'_> {
     }
 }
 
+/// The size of ib_mad's structure behind an SMP.
+const STRUCTURE: usize = size_of::<bindings::ib_mad_send_wr_private>();
+
 /// An SMP that ib_mad is about to send, in its private structure.
 ///
 /// # Invariants
@@ -75,19 +81,29 @@ impl Departing {
     ///
     /// # Safety
     ///
-    /// `smp` must be what `handle_outgoing_dr_smp()` hands to `smi_handle_dr_smp_send()`: the `mad` of
-    /// a buffer that `ib_create_send_mad()` made.
+    /// `smp` must be what `handle_outgoing_dr_smp()` hands to `smi_handle_dr_smp_send()`, or to its twin
+    /// for Omni-Path if it has that format: the `mad` of a buffer that `ib_create_send_mad()` made.
     #[inline]
-    pub(crate) unsafe fn find(smp: *mut Smp) -> Option<Self> {
-        // `ib_create_send_mad()` puts the structure behind 256 bytes, or behind 2048 if it finds the
-        // base version of OPA in the SMP. That one is left alone: a sender could have changed it.
+    pub(crate) unsafe fn find(smp: *mut Smp, format: Format) -> Option<Self> {
         // SAFETY: By the safety requirements.
-        let base_version = unsafe { (*smp)[0] };
-        if u32::from(base_version) != bindings::IB_MGMT_BASE_VERSION {
+        let base_version = u32::from(unsafe { (*smp)[0] });
+        // `ib_create_send_mad()` puts the structure behind 2048 bytes if it is told the base version of
+        // Omni-Path on a port of that, and behind 256 otherwise. What does not fit the format is left
+        // alone: nobody can tell which it was.
+        let room = match (format, base_version) {
+            (_, bindings::IB_MGMT_BASE_VERSION) => size_of::<Smp>(),
+            (Format::Opa, bindings::OPA_MGMT_BASE_VERSION) => size_of::<bindings::opa_mad>(),
+            _ => return None,
+        };
+        // A sender may have changed the base version since. The SMP is where the memory begins.
+        // SAFETY: By the safety requirements.
+        if format == Format::Opa
+            && unsafe { kernel::bindings::ksize(smp.cast()) } < room + STRUCTURE
+        {
             return None;
         }
-        // SAFETY: At least 256 bytes and the structure were allocated.
-        let private = unsafe { smp.add(1) }.cast::<bindings::ib_mad_send_wr_private>();
+        // SAFETY: So many bytes and the structure were allocated.
+        let private = unsafe { smp.byte_add(room) }.cast::<bindings::ib_mad_send_wr_private>();
         // SAFETY: In bounds, as above.
         let mad = unsafe { (&raw const (*private).send_buf.mad).read_unaligned() };
         // INVARIANT: The structure points back to the SMP.

@@ -1,20 +1,82 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The bytes of an InfiniBand SMP, and the two places in it that a hop writes.
+//! The bytes of an SMP, InfiniBand's or Omni-Path's, and the two places in it that a hop writes.
 //!
-//! C header: [`include/rdma/ib_smi.h`](srctree/include/rdma/ib_smi.h)
+//! C headers: [`include/rdma/ib_smi.h`](srctree/include/rdma/ib_smi.h),
+//! [`include/rdma/opa_smi.h`](srctree/include/rdma/opa_smi.h)
 
 use crate::{
     bindings::{
         self,
-        ib_smp, //
+        ib_smp,
+        opa_smp, //
     },
-    dr::Decision, //
+    dr::{
+        Decision,
+        DrLid,
+        DrSmp,
+        PATH_LEN, //
+    }, //
 };
 use core::mem::offset_of;
 
-/// The bytes of an SMP, all of them hostile.
+/// The bytes of an SMP, all of them hostile. An Omni-Path SMP may have more behind, which no hop looks
+/// at.
 pub(crate) type Smp = [u8; size_of::<ib_smp>()];
+
+/// How an SMP has its route. The numbers are stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Format {
+    /// InfiniBand: 16-bit LIDs, paths at the end of 256 bytes.
+    Ib = 0,
+    /// Omni-Path: 32-bit LIDs, paths before the data.
+    Opa = 1,
+}
+
+impl Format {
+    /// The format that ib_mad takes an SMP of a port to be in; `opa` is whether the port speaks the MADs
+    /// of Omni-Path.
+    #[inline]
+    pub(crate) fn of(smp: &Smp, opa: bool) -> Self {
+        let version = u32::from(smp[offset_of!(ib_smp, class_version)]);
+        if opa && version == bindings::OPA_SM_CLASS_VERSION {
+            Self::Opa
+        } else {
+            Self::Ib
+        }
+    }
+
+    /// The route of an SMP in this format.
+    #[inline(always)]
+    pub(crate) fn route(self, smp: &Smp) -> DrSmp<'_> {
+        match self {
+            Self::Ib => DrSmp::from_ib(smp),
+            Self::Opa => DrSmp::from_opa(smp),
+        }
+    }
+
+    /// A LID as an SMP in this format has it.
+    pub(crate) fn lid(self, lid: DrLid) -> u32 {
+        match (lid, self) {
+            (DrLid::Lid(lid), _) => lid,
+            (DrLid::Permissive, Self::Ib) => u16::MAX.into(),
+            (DrLid::Permissive, Self::Opa) => u32::MAX,
+        }
+    }
+
+    /// Where the Return Path is.
+    #[inline]
+    const fn return_path(self) -> usize {
+        match self {
+            Self::Ib => offset_of!(ib_smp, return_path),
+            Self::Opa => OPA_RETURN_PATH,
+        }
+    }
+}
+
+/// Where the Return Path of an Omni-Path SMP is: behind both LIDs and the Initial Path.
+const OPA_RETURN_PATH: usize = offset_of!(opa_smp, route) + 4 + 4 + 64;
 
 /// The `N` bytes of a field. An SMP is longer than any offset in it.
 fn field<const N: usize>(smp: &Smp, at: usize) -> [u8; N] {
@@ -66,10 +128,12 @@ pub(crate) fn is_answer(smp: &Smp) -> bool {
 
 /// Writes the decision into the SMP: the Return Path and, if `advance`, the Hop Pointer.
 #[inline]
-pub(crate) fn apply(smp: &mut Smp, decision: &Decision, advance: bool) {
+pub(crate) fn apply(smp: &mut Smp, format: Format, decision: &Decision, advance: bool) {
     if let Some(record) = decision.record {
-        let element = offset_of!(ib_smp, return_path) + usize::from(record.element);
-        if let Some(element) = smp.get_mut(element) {
+        let path = smp
+            .get_mut(format.return_path()..)
+            .and_then(<[u8]>::first_chunk_mut::<PATH_LEN>);
+        if let Some(element) = path.and_then(|path| path.get_mut(usize::from(record.element))) {
             *element = record.port;
         }
     }

@@ -2,8 +2,8 @@
 
 //! An SMP goes on from this node: a switch passes it on, or the node's SMA answers.
 //!
-//! In the place of `agent_send_response()`. What is not a directed-route SMP (LID-routed SMPs, GMPs,
-//! SMPs of Omni-Path) is answered through ib_mad as before, but for the address handle: it belongs to
+//! In the place of `agent_send_response()`. What is not a directed-route SMP (LID-routed SMPs, GMPs) is
+//! answered through ib_mad as before, but for the address handle: it belongs to
 //! the agent's own port, which on a switch is port 0.
 
 use super::{
@@ -24,7 +24,7 @@ use super::{
         Ports, //
     },
     smp::{
-        self,
+        Format,
         Smp, //
     }, //
 };
@@ -33,7 +33,6 @@ use crate::{
     dr::{
         self,
         Decision,
-        DrSmp,
         Rule,
         Verdict, //
     },
@@ -78,8 +77,8 @@ pub(crate) unsafe fn send(device: &Device, outgoing: &Outgoing<'_>) {
     let sent = Ports::of(device, |ports| {
         let port = ports.get(agent_port);
         match outgoing.directed_route_smp() {
-            Some(smp) => {
-                pass(device, agent_port, port, outgoing, smp);
+            Some((smp, format)) => {
+                pass(device, agent_port, port, outgoing, (smp, format));
                 Ok(())
             }
             // SAFETY: By the safety requirements.
@@ -98,21 +97,26 @@ pub(crate) unsafe fn send(device: &Device, outgoing: &Outgoing<'_>) {
 }
 
 impl Outgoing<'_> {
-    /// Returns the MAD if it is a directed-route SMP of InfiniBand.
+    /// Returns the MAD, and how it has its route, if it is a directed-route SMP.
     #[inline]
-    fn directed_route_smp(&self) -> Option<&Smp> {
+    fn directed_route_smp(&self) -> Option<(&Smp, Format)> {
         let smp: &Smp = self.mad.first_chunk()?;
         let class = u32::from(smp[1]) == bindings::IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE;
-        let omni_path = self.opa && u32::from(smp[2]) == bindings::OPA_SM_CLASS_VERSION;
-        (self.smi && class && !omni_path).then_some(smp)
+        (self.smi && class).then(|| (smp, Format::of(smp, self.opa)))
     }
 }
 
 /// Sends a directed-route SMP by the rules.
-fn pass(device: &Device, agent_port: u32, port: Option<&Port>, outgoing: &Outgoing<'_>, smp: &Smp) {
+fn pass(
+    device: &Device,
+    agent_port: u32,
+    port: Option<&Port>,
+    outgoing: &Outgoing<'_>,
+    (smp, format): (&Smp, Format),
+) {
     let is_switch = device.is_switch();
     let node = arrival::node(is_switch, device.phys_ports());
-    let route = DrSmp::from_ib(smp);
+    let route = format.route(smp);
     let decision = if outgoing.transit {
         dr::receive(&route, node, outgoing.ingress)
     } else {
@@ -125,6 +129,7 @@ fn pass(device: &Device, agent_port: u32, port: Option<&Port>, outgoing: &Outgoi
             Point::Reply
         },
         smp,
+        format,
         origin: Origin {
             device: Some(device),
             port: agent_port,
@@ -152,9 +157,9 @@ fn pass(device: &Device, agent_port: u32, port: Option<&Port>, outgoing: &Outgoi
 /// Returns whether ib_core's own function may have judged the SMP on arrival, and judged it wrongly:
 /// it takes what starts on the way back for one hop further if it finds the ingress port in the path.
 fn old_could_have_judged(hop: &Hop<'_>) -> bool {
-    let route = DrSmp::from_ib(hop.smp);
+    let route = hop.route();
     let recorded = route.return_path.get(usize::from(route.hop_cnt)).copied();
-    arrival::needs_all_functions(hop.smp, &hop.decision)
+    arrival::needs_all_functions(&route, &hop.decision)
         || (route.direction == dr::Direction::Returning
             && route.hop_ptr == route.hop_cnt
             && recorded == Some(hop.ingress))
@@ -177,18 +182,17 @@ fn post(port: Option<&Port>, outgoing: &Outgoing<'_>, hop: &Hop<'_>) -> Result<(
         // A switch that is asked to pass on what is its own; the rules leave nothing else.
         Verdict::Local | Verdict::Discard(_) => return Err(Obstacle::InTransition),
     };
-    let mut packet = Packet {
-        smp: *hop.smp,
+    queue.send(Packet {
+        mad: outgoing.mad,
         way: Way {
             point: hop.point,
+            format: hop.format,
             ingress: hop.ingress,
             egress,
             decision: hop.decision,
         },
         ah,
-    };
-    smp::apply(&mut packet.smp, &hop.decision, true);
-    queue.send(packet)
+    })
 }
 
 /// Answers for a CA as ib_core does, where there are no slots: all that a switch needs them for is out.
@@ -217,6 +221,7 @@ fn lost_by_lid(device: &Device, agent_port: u32, outgoing: &Outgoing<'_>, obstac
     Hop {
         point: Point::Reply,
         smp,
+        format: Format::of(smp, outgoing.opa),
         origin: Origin {
             device: Some(device),
             port: agent_port,

@@ -75,6 +75,12 @@ impl Agent {
         u32::from(unsafe { (*self.0.as_ptr()).port_num })
     }
 
+    /// Returns whether the agent's port speaks the MADs of Omni-Path.
+    pub(crate) fn speaks_opa(&self) -> bool {
+        // SAFETY: By the type invariants; the device outlives its agents.
+        unsafe { bindings::ib_smi_cap_opa((*self.0.as_ptr()).device, self.port()) }
+    }
+
     /// Creates an address handle on the agent's port, to the LID `dlid`. May sleep.
     pub(crate) fn address(&self, dlid: u32) -> Result<Ah> {
         let flags = bindings::rdma_create_ah_flags_RDMA_CREATE_AH_SLEEPABLE;

@@ -81,7 +81,11 @@ impl Config {
             )?,
             _faults: FixedGroup::new(
                 root,
-                Group::new(CString::try_from(c"faults")?, faults.item_type(), Ok(faults)),
+                Group::new(
+                    CString::try_from(c"faults")?,
+                    faults.item_type(),
+                    Ok(faults),
+                ),
             )?,
         })
     }

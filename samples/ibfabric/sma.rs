@@ -10,6 +10,7 @@
 //! ([`get`], [`set`]), and back. A test can let an agent be faulty: it misreads a request, refuses
 //! it or does not answer ([`Software`](crate::faults::Software)).
 
+mod extended_port_info;
 mod lanes;
 mod node_info;
 mod port_info;
@@ -191,6 +192,7 @@ fn get(node: &Node, ingress: u8, request: &Smp, show_key: bool) -> Result<[u8; 6
         smp::VL_ARBITRATION_TABLE => tables::arbitration(node, ingress, modifier),
         smp::LINEAR_FORWARDING_TABLE => tables::forwarding(node, modifier),
         smp::MULTICAST_FORWARDING_TABLE => tables::multicast(node, modifier),
+        smp::EXTENDED_PORT_INFO => extended_port_info::get(node, ingress, modifier),
         _ => Err(Fault::Attribute),
     }
 }
@@ -208,6 +210,7 @@ fn set(node: ArcBorrow<'_, Node>, ingress: u8, request: &Smp) -> Result<[u8; 64]
         smp::VL_ARBITRATION_TABLE => tables::set_arbitration(&node, ingress, modifier, &value),
         smp::LINEAR_FORWARDING_TABLE => tables::set_forwarding(&node, modifier, &value),
         smp::MULTICAST_FORWARDING_TABLE => tables::set_multicast(&node, modifier, &value),
+        smp::EXTENDED_PORT_INFO => extended_port_info::get(&node, ingress, modifier),
         _ => Err(Fault::Attribute),
     }
 }

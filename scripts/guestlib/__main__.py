@@ -34,6 +34,8 @@ def arguments():
                         help="a kernel report that is no failure")
     parser.add_argument("--append", default="", metavar="WORDS", help="more kernel arguments")
     parser.add_argument("--qemu", action="append", default=[], metavar="WORD", help="one more QEMU argument")
+    parser.add_argument("--icount", action="store_true",
+                        help="one processor whose clock goes by instructions, a nanosecond each, to measure with")
     parser.add_argument("--shell", action="store_true", help="an interactive shell instead of a command")
     parser.add_argument("command", nargs="*", metavar="COMMAND")
     return parser.parse_args()
@@ -78,7 +80,7 @@ def main():
     guest = Guest(
         options.kernel, smp=options.smp, mem=options.mem, results=results, modules=not options.no_modules,
         expect=options.expect_report, append=options.append, qemu=options.qemu,
-        live=True, shell=options.shell,
+        live=True, shell=options.shell, icount=options.icount,
     )
     status = None
     try:

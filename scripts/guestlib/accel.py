@@ -11,6 +11,8 @@ from pathlib import Path
 
 TCG = ["-accel", "tcg,thread=multi", "-cpu", "max"]
 KVM = ["-accel", "kvm", "-cpu", "host"]
+# One processor whose clock goes by instructions, a nanosecond each: the same in every run, however busy the host.
+INSTRUCTIONS = ["-accel", "tcg,thread=single", "-cpu", "max", "-icount", "shift=0,sleep=off"]
 
 
 def boots_with_kvm(vmlinux):

@@ -117,9 +117,10 @@ class Guest:
     """A running guest. See the module's text for its use."""
 
     def __init__(self, kind="stock", *, smp=2, mem="2G", results=None, modules=True, expect=(),
-                 append="", qemu=(), live=False, shell=False):
+                 append="", qemu=(), live=False, shell=False, icount=False):
         self.kind = kind
-        self.smp = smp
+        self.smp = 1 if icount else smp
+        self.icount = icount
         self.mem = mem
         self.modules = modules
         self.expect = list(expect)
@@ -235,7 +236,7 @@ class Guest:
             raise GuestError(f"the {self.kind} kernel is not set up: run scripts/kernel {self.kind}")
         command = [
             "qemu-system-x86_64", "-nodefaults", "-display", "none", "-no-reboot", "-machine", "q35",
-            *accel.choose(vmlinux, CACHE, tell),
+            *(accel.INSTRUCTIONS if self.icount else accel.choose(vmlinux, CACHE, tell)),
             "-smp", str(self.smp), "-m", str(self.mem),
             "-kernel", str(vmlinux), "-initrd", str(initramfs.build(release, CACHE)),
             "-append", self.kernel_arguments(),

@@ -16,13 +16,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from guestlib.guest import Guest, new_results  # noqa: E402
 
 OUTCOMES = ("passed", "failed", "skipped")
-TOTALS = pytest.StashKey()
 PARTS = pytest.StashKey()
-
-
-def pytest_configure(config):
-    """Starts the totals."""
-    config.stash[TOTALS] = dict.fromkeys(OUTCOMES, 0)
+# The cases that a report is of, as a property that a worker sends along.
+CASES = "cases"
+ROW = "row"
 
 
 class Parts:
@@ -54,46 +51,71 @@ def parts(request):
     return request.node.stash[PARTS]
 
 
+@pytest.fixture
+def rows(request):
+    """Takes a row, by the heading of its table, to be printed when all tests are done."""
+    return lambda heading, row: request.node.user_properties.append((ROW, (heading, row)))
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Counts a test: its cases if it has any, and itself otherwise."""
+    """Notes in its report which cases a test ran."""
     report = (yield).get_result()
-    totals = item.config.stash[TOTALS]
-    if report.when == "call" or report.outcome != "passed":
-        cases = item.stash.get(PARTS, Parts())
-        if report.when != "call" or not cases.cases:
-            totals[report.outcome] += 1
+    if report.when == "call" and PARTS in item.stash:
+        report.user_properties.append((CASES, item.stash[PARTS].cases))
+
+
+class Totals:
+    """What was counted, and what was skipped inside tests."""
+
+    def __init__(self):
+        self.counts = dict.fromkeys(OUTCOMES, 0)
+        self.skipped = []
+        self.rows = {}
+
+    def add(self, report):
+        """Counts a test: its cases if it has any, and itself otherwise."""
+        if report.when != "call" and report.outcome == "passed":
             return
-        for outcome in OUTCOMES:
-            totals[outcome] += cases.count(outcome)
-        if report.outcome == "failed" and not cases.count("failed"):
-            totals["failed"] += 1
-        item.config.stash.setdefault(PARTS, []).extend(
-            (f"{item.nodeid}: {name}", reason) for outcome, name, reason in cases.cases if outcome == "skipped"
-        )
+        for heading, row in (value for name, value in report.user_properties if name == ROW):
+            self.rows.setdefault(heading, []).append(row)
+        cases = dict(report.user_properties).get(CASES, []) if report.when == "call" else []
+        for outcome, name, reason in cases:
+            self.counts[outcome] += 1
+            if outcome == "skipped":
+                self.skipped.append((f"{report.nodeid}: {name}", reason))
+        if not cases or (report.outcome == "failed" and all(outcome != "failed" for outcome, _, _ in cases)):
+            self.counts[report.outcome] += 1
 
 
-# Test files that could not be read.
-UNREADABLE = []
+TOTALS = Totals()
+
+
+def pytest_runtest_logreport(report):
+    """Counts a test, where all reports come together."""
+    TOTALS.add(report)
 
 
 def pytest_collectreport(report):
     """Counts a file that cannot be read as a failure."""
     if report.failed:
-        UNREADABLE.append(report.nodeid)
+        TOTALS.counts["failed"] += 1
 
 
-def pytest_terminal_summary(terminalreporter, config):
-    """Lists the cases that were skipped inside tests, with their reasons."""
-    for name, reason in config.stash.get(PARTS, []):
+def pytest_terminal_summary(terminalreporter):
+    """Lists the cases that were skipped inside tests, with their reasons, and prints the tables."""
+    for name, reason in TOTALS.skipped:
         terminalreporter.write_line(f"SKIPPED {name}: {reason or 'no reason given'}")
+    for heading, lines in TOTALS.rows.items():
+        terminalreporter.write_line(heading)
+        for line in lines:
+            terminalreporter.write_line(line)
 
 
 def pytest_unconfigure(config):
     """Prints the totals as the last line."""
-    totals = config.stash[TOTALS]
-    totals["failed"] += len(UNREADABLE)
-    print(", ".join(f"{totals[outcome]} {outcome}" for outcome in OUTCOMES), flush=True)
+    if not hasattr(config, "workerinput"):
+        print(", ".join(f"{TOTALS.counts[outcome]} {outcome}" for outcome in OUTCOMES), flush=True)
 
 
 def boot(kind, request):

@@ -63,7 +63,7 @@ def enum(path, name):
     text = (SRC / path).read_text()
     body = re.search(rf"enum {name} \{{\n(.*?)\n\}}", text, re.DOTALL)[1]
     numbers = dict(re.findall(r"^    (\w+) = (\d+),", body, re.MULTILINE))
-    names = dict(re.findall(r'Self::(\w+) => "([^"]+)"', text))
+    names = dict(re.findall(r'Self::(\w+) => "([^"]+)"', re.search(rf"\nimpl {name} \{{\n(.*?)\n\}}", text, re.DOTALL)[1]))
     assert numbers and numbers.keys() == names.keys()
     return {int(number): names[item] for item, number in numbers.items()}
 
@@ -98,10 +98,23 @@ def test_the_words_of_an_event_are_documented():
 
 
 def test_verdicts_agree():
-    outcome = re.search(r"fn outcome\(.*?\n    \}\n", (SRC / "rust/ib_smi/hop.rs").read_text(), re.DOTALL)[0]
-    names = {int(number): name for number, name in re.findall(r'\((\d), "(\w+)",', outcome)}
+    text = (SRC / "rust/ib_smi/hop.rs").read_text()
+    body = re.search(r"fn verdict_name\(.*?\n\}\n", text, re.DOTALL)[0]
+    names = {int(number): name for number, name in re.findall(r'(\d) => "(\w+)"', body)}
+    names[len(names)] = re.search(r'_ => "(\w+)"', body)[1]
+    assert f"const VERDICTS: usize = {len(names)};" in text
     assert symbols("verdict") == names
     assert {int(number): name for number, name, _ in rows("events.rst", "Verdicts")} == names
+
+
+def test_points_agree():
+    assert symbols("point") == enum("rust/ib_smi/hop.rs", "Point")
+
+
+def test_formats_agree():
+    body = re.search(r"enum Format \{\n(.*?)\n\}", (SRC / "rust/ib_smi/smp.rs").read_text(), re.DOTALL)[1]
+    names = {int(number): name.lower() for name, number in re.findall(r"^    (\w+) = (\d+),", body, re.MULTILINE)}
+    assert names and symbols("format") == names
 
 
 def test_rules_agree():

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""OpenSM on the virtual fabric: it brings it up, hears traps, uses keys, and hands over to another."""
+"""OpenSM on the virtual fabric: it brings it up, hears traps, uses keys, writes partitions, runs on a switch,
+and hands over to another."""
 
+import re
 import time
 
 import pytest
 
+import opensm
+from opensm import errors, port_guid, start, up, wait
 from sma import (
     ACTIVE, DISABLED, DOWN, INIT, NODE_INFO, OK, PERMISSIVE, PORT_INFO, REPRESS, RESPONSE, SM_INFO, STOP, Answer,
     change, exchange, guid, lid, load, make, one, traps, unpack)
@@ -13,41 +17,20 @@ DEBUG = "/sys/kernel/debug/ibfabric"
 KEY = 0x1122334455667788
 
 
-def start(guest, device, log, options="", settings=()):
-    """Starts OpenSM on the first port of an HCA. It writes its log at once only if told so."""
-    lines = "\n".join(("force_log_flush TRUE", *settings))
-    port = guid(guest, device) + 1
-    guest.check(f"rm -f {log}; mkdir -p /var/cache/opensm/{device}\n"
-                f"export OSM_CACHE_DIR=/var/cache/opensm/{device}; rm -f $OSM_CACHE_DIR/*\n"
-                f"cat >{log}.conf <<'END'\n{lines}\nEND\n"
-                f"opensm -B -F {log}.conf -g {port:#x} -f {log} {options} >/dev/null")
-
-
-def wait(guest, log, text, seconds=90):
-    """Waits for something to be logged, and returns the lines that have it."""
-    guest.check(f"for i in $(seq {seconds * 2}); do grep -q '{text}' {log} && exit 0; sleep 0.5; done; tail -n 40 {log}; exit 1",
-                timeout=seconds * 3)
-    return guest.check(f"grep '{text}' {log}").splitlines()
-
-
-def errors(guest, log):
-    """What OpenSM has to complain about."""
-    return guest.check(f"grep -E 'ERR [0-9A-F]{{4}}' {log} || true").splitlines()
-
-
 @pytest.fixture(name="tree")
 def tree_fixture(guest_stock):
     """A fat tree that no subnet manager has seen yet."""
     load(guest_stock, "topology=fattree preset=0 capture=1000")
     yield guest_stock
-    guest_stock.check(f"{STOP}pkill -x opensm; while pgrep -x opensm >/dev/null; do sleep 0.2; done")
+    guest_stock.check(f"{STOP}{opensm.STOP}")
 
 
-def up(guest):
-    """The states of all ports that are linked, and the LIDs of all that have one."""
-    links = guest.check("cat /sys/class/infiniband/hca*/ports/*/state").split("\n")
-    lids = guest.check("cat /sys/class/infiniband/*/ports/*/lid").split()
-    return {line.partition(":")[2].strip() for line in links if line}, [int(text, 16) for text in lids]
+def is_up(guest, count):
+    """Whether all ports that the kernel knows are active and have a LID of their own. Returns the LIDs."""
+    states, lids = up(guest)
+    assert set(states.values()) == {"ACTIVE"}, states
+    assert 0 not in lids.values() and len(set(lids.values())) == len(lids) == count, lids
+    return lids
 
 
 def test_it_brings_the_fabric_up(tree):
@@ -55,9 +38,7 @@ def test_it_brings_the_fabric_up(tree):
     start(tree, "hca0", "/tmp/osm.log", settings=("qos TRUE",))
     wait(tree, "/tmp/osm.log", "SUBNET UP")
     assert errors(tree, "/tmp/osm.log") == []
-    states, lids = up(tree)
-    assert states == {"ACTIVE"}
-    assert 0 not in lids and len(lids) == len(set(lids)) == 10
+    is_up(tree, 10)
     # C16: hca0 is at port 5 of its leaf.
     assert one(tree, NODE_INFO, path=(1,)).local_port == 5
     assert one(tree, PORT_INFO, 5, path=(1,)).state == ACTIVE
@@ -108,7 +89,7 @@ def test_it_uses_a_key(tree):
     log = "/tmp/osm.log"
     start(tree, "hca0", log, settings=(f"m_key {KEY:#x}", "m_key_protection_level 2", "m_key_lease_period 0"))
     wait(tree, log, "SUBNET UP")
-    assert up(tree)[0] == {"ACTIVE"}
+    is_up(tree, 10)
     assert one(tree, NODE_INFO, path=(1,)) is None
     answer = one(tree, PORT_INFO, 0, path=(1,), mkey=KEY)
     assert (answer.status, answer.protect, answer.mkey_violations) == (OK, 2, 1)
@@ -117,20 +98,111 @@ def test_it_uses_a_key(tree):
     print(line)
 
 
-def test_two_of_them_elect_a_master(tree):
-    start(tree, "hca0", "/tmp/low.log", "-p 3")
-    wait(tree, "/tmp/low.log", "SUBNET UP")
-    start(tree, "hca3", "/tmp/high.log", "-p 9")
-    wait(tree, "/tmp/high.log", "Entering MASTER state")
-    wait(tree, "/tmp/low.log", "Entering STANDBY state")
-    wait(tree, "/tmp/high.log", "SUBNET UP")
+# Short, so that a master that does not answer is missed soon.
+POLLING = ("sminfo_polling_timeout 1000", "polling_retry_number 2")
+
+
+@pytest.mark.parametrize("signal", ["TERM", "KILL"])
+def test_two_of_them_elect_a_master(tree, signal):
+    """The one with the higher priority becomes master. When it goes, by itself or killed, the other takes over."""
+    low, high = "/tmp/low.log", "/tmp/high.log"
+    start(tree, "hca0", low, "-p 3", POLLING)
+    wait(tree, low, "SUBNET UP")
+    start(tree, "hca3", high, "-p 9", POLLING)
+    wait(tree, high, "-> Entering MASTER state")
+    wait(tree, low, "-> Entering STANDBY state")
+    wait(tree, high, "SUBNET UP")
     assert one(tree, PORT_INFO, 1, device="hca1").sm_lid == lid(tree, "hca3")
-    # It goes; the other takes over.
-    tree.check("pkill -f high.log; while pgrep -f high.log >/dev/null; do sleep 0.2; done")
-    tree.check("for i in $(seq 240); do [ $(grep -c 'Entering MASTER state' /tmp/low.log) = 2 ] && exit 0; sleep 0.5; done; exit 1",
-               timeout=240)
-    tree.check("for i in $(seq 120); do [ $(cat /sys/class/infiniband/hca1/ports/1/sm_lid) = $(cat /sys/class/infiniband/hca0/ports/1/lid) ]"
-               " && exit 0; sleep 0.5; done; exit 1", timeout=120)
+    assert errors(tree, high) == [] and errors(tree, low) == []
+    sweeps = len(wait(tree, low, "SUBNET UP"))
+    tree.check(f"pkill -{signal} -f high.log; while pgrep -f high.log >/dev/null; do sleep 0.1; done")
+    wait(tree, low, "-> Entering MASTER state", 120, times=2)
+    wait(tree, low, "SUBNET UP", times=sweeps + 1)
+    # All that it complains of is that the one that went does not answer to SMInfo.
+    log = tree.check(f"cat {low}")
+    said = {re.search("ERR ([0-9A-F]{4})", line)[1]: line for line in errors(tree, low)}
+    assert set(said) <= {"5411", "3113", "3120"}, said
+    assert log.count("ERR 5411") == len(re.findall(r"ERR 5411.*\n\s+Method 0x1, Attr 0x20,", log))
+    is_up(tree, 10)
+    # Every port of every node, external ones of switches too, has the new one's LID.
+    here = lid(tree, "hca0")
+    told = tree.check("cat /sys/class/infiniband/*/ports/*/sm_lid").split()
+    assert len(told) == 10 and {int(text, 16) for text in told} == {here}
+    assert f"sm lid {here} " in tree.check("sminfo -C hca1") and "priority 3 state 3 SMINFO_MASTER" in tree.check("sminfo -C hca1")
+    assert tree.check(f"grep -c Active {DEBUG}/ports").strip() == "20"
+
+
+PARTITIONS = """\
+Default=0x7fff, ipoib : ALL=limited, SELF=full;
+Blue=0x1234 : {hca1:#x}=full, {hca2:#x}=limited;
+Red=0x0321, defmember=full : {hca2:#x}, {hca4:#x}=limited;
+"""
+
+
+def pkeys(guest, target, port=""):
+    """The P_Keys that a port has, without the empty entries."""
+    out = guest.check(f"smpquery -C hca0 pkeys {target} {port}")
+    return {int(key, 16) for key in re.findall("0x[0-9a-f]{4}", out)} - {0}
+
+
+def test_partitions_reach_the_tables(tree):
+    """What a member of a partition gets is its number, with the highest bit if it is a full one."""
+    log = "/tmp/osm.log"
+    members = {device: port_guid(tree, device) for device in ("hca1", "hca2", "hca4")}
+    tree.check(f"cat >/tmp/partitions.conf <<'END'\n{PARTITIONS.format(**members)}END")
+    start(tree, "hca0", log, "-P /tmp/partitions.conf")
+    wait(tree, log, "SUBNET UP")
+    assert errors(tree, log) == []
+    expected = {"hca0:1": {0xFFFF}, "hca1:1": {0x7FFF, 0x9234}, "hca2:1": {0x7FFF, 0x1234, 0x8321}, "hca3:1": {0x7FFF},
+                "hca4:1": {0x7FFF, 0x0321}, "hca4:2": {0x7FFF}}
+    peers = dict(pair for line in tree.check(f"cat {DEBUG}/links").splitlines()
+                 for pair in (line.split(), line.split()[::-1]))
+    _, lids = up(tree)
+    for port, keys in expected.items():
+        assert pkeys(tree, lids[port]) == keys, port
+        # The switch lets through what the HCA behind the port may use.
+        switch, number = peers[port].split(":")
+        assert pkeys(tree, lids[f"{switch}:0"], number) == keys, peers[port]
+        # And the kernel knows what was written.
+        device, number = port.split(":")
+        told = tree.check(f"cat /sys/class/infiniband/{device}/ports/{number}/pkeys/*").split()
+        assert {int(key, 16) for key in told} - {0} == keys, port
+    for switch in ("sw0", "sw1", "sw2", "sw3"):
+        assert pkeys(tree, lids[f"{switch}:0"], 0) == {0x7FFF}, switch
+    # A record of the table, as the subnet administration has it for those whom it trusts.
+    out = tree.check(f"saquery -C hca0 --smkey 1 PKTR {lids['hca1:1']}")
+    assert {int(key, 16) for key in re.findall("0x[0-9a-f]{4}", out)} >= {0x7FFF, 0x9234}
+
+
+def test_it_runs_on_a_switch(tree):
+    """M10: with the stock SMI, no directed route leaves a switch that user space asks from."""
+    log = "/tmp/osm.log"
+    start(tree, "sw2", log, port=0)
+    wait(tree, log, "SUBNET UP")
+    assert errors(tree, log) == []
+    lids = is_up(tree, 10)
+    assert f"sm lid {lids['sw2:0']} sm guid {port_guid(tree, 'sw2', 0):#x}" in tree.check("sminfo -C hca3")
+    assert one(tree, PORT_INFO, 1, device="hca1").sm_lid == lids["sw2:0"]
+    # It hears of what happens, and answers to queries.
+    tree.check("echo renamed >/sys/class/infiniband/hca3/node_desc")
+    line, *_ = wait(tree, log, "num:144")
+    assert f"from LID:{lids['hca3:1']}" in line
+    assert tree.check("saquery -C hca0 NR").count("NodeRecord dump") == 10
+
+
+def test_on_a_switch_of_the_stock_kernel_it_sees_nothing(tree):
+    """The same with ib_core's own functions: no directed route leaves the switch."""
+    log = "/tmp/osm.log"
+    tree.check("/src/scripts/unload")
+    try:
+        start(tree, "sw2", log, port=0)
+        wait(tree, log, "ERRORS DURING INITIALIZATION")
+        assert "failed -5 (Invalid argument)" in tree.check(f"cat {log}")
+        assert tree.check(f"grep '^total ' {DEBUG}/posts").strip() == "total 0"
+        assert "Invalid directed route" in tree.check("dmesg")
+    finally:
+        opensm.stop(tree)
+        tree.check("/src/scripts/load")
 
 
 def test_c25_a_busy_host_loses_no_node(tree):
@@ -138,10 +210,9 @@ def test_c25_a_busy_host_loses_no_node(tree):
     try:
         start(tree, "hca0", "/tmp/osm.log")
         wait(tree, "/tmp/osm.log", "SUBNET UP", 240)
-        states, lids = up(tree)
+        is_up(tree, 10)
     finally:
         tree.check("kill $(cat /tmp/busy); rm /tmp/busy")
-    assert states == {"ACTIVE"} and 0 not in lids
 
 
 def test_a_link_that_comes_back(tree):

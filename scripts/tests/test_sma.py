@@ -10,8 +10,8 @@ import time
 import pytest
 
 from sma import (
-    ACTIVE, ARMED, BAD_ATTRIBUTE, BAD_METHOD, BAD_VALUE, BAD_VERSION, DISABLED, DOWN, GET, GUID_INFO, INIT,
-    LED_INFO, LFT, LINK_UP, MFT, NODE_DESC, NODE_INFO, NOTICE, OK, PERMISSIVE, PKEY_TABLE, POLLING, PORT_INFO,
+    ACTIVE, ARMED, BAD_ATTRIBUTE, BAD_METHOD, BAD_VALUE, BAD_VERSION, DISABLED, DOWN, EXT_PORT_INFO, GET,
+    GUID_INFO, INIT, LED_INFO, LFT, LINK_UP, MFT, NODE_DESC, NODE_INFO, NOTICE, OK, PERMISSIVE, PKEY_TABLE, POLLING, PORT_INFO,
     REPRESS, RESPONSE, RFT, SET, SLVL, SM_INFO, STOP, SWITCH_INFO, VENDOR, VENDOR_DIAG, VLARB, Answer, ask,
     change, exchange, guid, lid, load, make, one, pack, traps, unpack)
 
@@ -543,6 +543,21 @@ def test_removal_ends_traps(pair):
     protect(pair, 2)
     assert one(pair, NODE_INFO, path=THERE) is None
     pair.check(f"{STOP}rmmod ibfabric; sleep 1")
+
+
+def test_extended_port_info_of_mellanox(pair):
+    """Vendor 0x2c9, attribute 0xFF90: the ports have no FDR10. Nodes of other vendors do not know it."""
+    pair.check("cd /sys/kernel/config/ibfabric; mkdir nodes/swx; cd nodes/swx\n"
+               "echo switch >type; echo 4 >ports; echo 0x2c9 >vendor_id; echo 1 >live; mkdir ../../links/swx:2-sw0:3")
+    try:
+        there = (1, 3)
+        for method in (GET, SET):
+            answer = one(pair, EXT_PORT_INFO, 2, path=there, method=method)
+            assert (answer.method, answer.status, answer.modifier, answer.data) == (RESPONSE, OK, 2, bytes(64))
+        assert one(pair, EXT_PORT_INFO, 5, path=there).status == BAD_VALUE
+        assert one(pair, EXT_PORT_INFO, 2, path=SWITCH).status == BAD_ATTRIBUTE
+    finally:
+        pair.check("cd /sys/kernel/config/ibfabric; rmdir links/swx:2-sw0:3 nodes/swx")
 
 
 def test_hostile_sets(pair):

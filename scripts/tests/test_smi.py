@@ -282,35 +282,6 @@ def test_unloading_with_a_trigger_set(pair):
     pair.check(f"echo '!hist:key=reason' >{trigger} && /src/scripts/unload")
 
 
-def test_dynamic_debug(pair):
-    sites = pair.check("grep '\\[ib_smi\\]' /proc/dynamic_debug/control")
-    assert all(line.startswith("rust/ib_smi/") for line in sites.splitlines())
-    for file in ("arrival.rs", "departure.rs", "transmit.rs"):
-        assert file in sites
-    pair.dmesg(clear=True)
-    pair.check("echo 'module ib_smi format recv: +pmfl' >/proc/dynamic_debug/control; smpquery -C hca0 -D nodeinfo 0,1 >/dev/null")
-    pair.check("echo 'module ib_smi -pmfl' >/proc/dynamic_debug/control")
-    lines = [line for line in pair.dmesg().splitlines() if "recv:" in line]
-    assert len(lines) == 2 and "send:" not in "".join(lines)
-    assert "ib_smi:judge:" in lines[0] and "device=sw0" in lines[0]
-    assert "request in=1 out=0 hop=1,2/1 verdict=local lid=0x0 rule=C14-9:3 reason=-" in lines[0]
-    pair.dmesg(clear=True)
-    pair.check("smpquery -C hca0 -D nodeinfo 0,1 >/dev/null")
-    assert "recv:" not in pair.dmesg()
-
-
-def test_probes_on_both_names(pair):
-    text = pair.check(
-        "cd /sys/kernel/tracing; echo >trace\n"
-        "echo 'p:old ib_core:smi_handle_dr_smp_recv hop_ptr=+6($arg1):u8 hop_cnt=+7($arg1):u8' >kprobe_events\n"
-        "echo 'p:new ib_smi:ib_smi_handle_dr_smp_recv hop_ptr=+6($arg1):u8' >>kprobe_events\n"
-        "echo 1 >events/kprobes/enable; smpquery -C hca0 -D nodeinfo 0,1 >/dev/null\n"
-        "echo 0 >events/kprobes/enable; cat trace; echo >kprobe_events")
-    for name in ("old", "new"):
-        assert text.count(f" {name}: (") == 2, name
-    assert "hop_ptr=1 hop_cnt=1" in text
-
-
 def test_loading_and_unloading(pair):
     assert pair.run("rmmod ib_smi")[0] != 0, "the kernel keeps a livepatch that is enabled"
     pair.check("/src/scripts/unload")

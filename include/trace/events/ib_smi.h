@@ -27,7 +27,7 @@
  * @egress: the port that it leaves by, 0 if it does not leave or leaves by LID
  * @hop_before, @hop_after: the Hop Pointer, and as it leaves or is handed up
  * @path_len: elements of @path, 0 if Hop Count is above 63
- * @point, @verdict, @rule, @reason: numbers, see below
+ * @point, @format, @verdict, @rule, @reason: numbers, see below
  */
 struct ib_smi_hop {
 	const struct ib_device *device;
@@ -51,16 +51,20 @@ struct ib_smi_hop {
 	u8 path_len;
 	u8 is_switch;
 	u8 point;
+	u8 format;
 	u8 verdict;
 	u8 rule;
 	u8 reason;
 };
 #endif
 
-/* The numbers are those of `Point`, `Verdict`, `Rule`, `Reason` and `Obstacle` in Rust. */
+/* The numbers are those of `Point`, `Format`, `Verdict`, `Rule`, `Reason` and `Obstacle` in Rust. */
 #define show_ib_smi_point(number) __print_symbolic(number,		\
 	{ 0, "recv" }, { 1, "forward" }, { 2, "reply" }, { 3, "send" },	\
 	{ 4, "local" })
+
+#define show_ib_smi_format(number) __print_symbolic(number,		\
+	{ 0, "ib" }, { 1, "opa" })
 
 #define show_ib_smi_verdict(number) __print_symbolic(number,		\
 	{ 0, "local" }, { 1, "forward" }, { 2, "route" }, { 3, "discard" })
@@ -106,6 +110,7 @@ DECLARE_EVENT_CLASS(ib_smi_hop,
 		__field(u8, hop_after)
 		__field(u8, hop_cnt)
 		__field(u8, point)
+		__field(u8, format)
 		__field(u8, verdict)
 		__field(u8, rule)
 		__field(u8, reason)
@@ -131,12 +136,13 @@ DECLARE_EVENT_CLASS(ib_smi_hop,
 		__entry->hop_after = hop->hop_after;
 		__entry->hop_cnt = hop->hop_cnt;
 		__entry->point = hop->point;
+		__entry->format = hop->format;
 		__entry->verdict = hop->verdict;
 		__entry->rule = hop->rule;
 		__entry->reason = hop->reason;
 		memcpy(__get_dynamic_array(path), hop->path, hop->path_len);
 	),
-	TP_printk("%s port %u %s %s in=%u out=%u hop=%u,%u/%u verdict=%s lid=0x%x rule=%s reason=%s path=%s method=0x%02x attr=0x%04x mod=0x%x status=0x%x tid=0x%llx drslid=0x%04x drdlid=0x%04x class=0x%02x point=%s",
+	TP_printk("%s port %u %s %s in=%u out=%u hop=%u,%u/%u verdict=%s lid=0x%x rule=%s reason=%s path=%s method=0x%02x attr=0x%04x mod=0x%x status=0x%x tid=0x%llx drslid=0x%04x drdlid=0x%04x class=0x%02x point=%s format=%s",
 		__get_str(device), __entry->port,
 		__entry->is_switch ? "switch" : "ca",
 		__entry->returning ? "response" : "request",
@@ -149,7 +155,8 @@ DECLARE_EVENT_CLASS(ib_smi_hop,
 			      __get_dynamic_array_len(path), 1),
 		__entry->method, __entry->attr_id, __entry->attr_mod, __entry->status,
 		__entry->tid, __entry->dr_slid, __entry->dr_dlid,
-		__entry->mgmt_class, show_ib_smi_point(__entry->point))
+		__entry->mgmt_class, show_ib_smi_point(__entry->point),
+		show_ib_smi_format(__entry->format))
 );
 
 /* An SMP came in from the wire. */

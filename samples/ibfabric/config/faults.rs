@@ -110,7 +110,10 @@ impl Place {
             return Ok(());
         }
         let name = self.node.name();
-        pr_err!("faults/{}: that node has gone: rmdir, and mkdir if there is another\n", name);
+        pr_err!(
+            "faults/{}: that node has gone: rmdir, and mkdir if there is another\n",
+            name
+        );
         Err(ENODEV)
     }
 }

@@ -119,7 +119,9 @@ impl Filter {
     /// Whether a datagram is meant, or would be if it went the other way.
     pub(super) fn matches_either_way(&self, mad: &Smp) -> bool {
         self.class.is_none_or(|class| class.has(mad))
-            && self.attribute.is_none_or(|attribute| attribute == mad.attribute())
+            && self
+                .attribute
+                .is_none_or(|attribute| attribute == mad.attribute())
     }
 }
 

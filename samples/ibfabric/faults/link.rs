@@ -259,7 +259,10 @@ impl LinkFaults {
             packet.cut(cut.unwrap_or(0));
         };
         for _ in 0..if twice { 2 } else { 1 } {
-            if self.hold(packet, change, delay.unwrap_or(0), forwarded).is_err() {
+            if self
+                .hold(packet, change, delay.unwrap_or(0), forwarded)
+                .is_err()
+            {
                 self.lost = self.lost.saturating_add(1);
                 counters.lost.bump();
             }

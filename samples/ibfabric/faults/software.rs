@@ -32,8 +32,7 @@ use crate::{
     },
 };
 use kernel::{
-    fmt,
-    new_spinlock_irq,
+    fmt, new_spinlock_irq,
     prelude::*,
     sync::{
         atomic::{
@@ -274,7 +273,9 @@ impl Software {
                 return None;
             }
             let attribute = request.attribute();
-            faults.answer_status.strike(|statuses| statuses.0.get(attribute))
+            faults
+                .answer_status
+                .strike(|statuses| statuses.0.get(attribute))
         });
         status.flatten().inspect(|_| {
             agent.count_fault(|counters| &counters.status);
@@ -345,7 +346,12 @@ fn next_port(node_type: NodeType, request: &Smp) -> Option<u32> {
         (smp::SL_TO_VL_TABLE, NodeType::Switch) => {
             let [reserved, all, input, output] = modifier.to_be_bytes();
             let next = |port: u8| port.saturating_add(1);
-            Some(u32::from_be_bytes([reserved, all, next(input), next(output)]))
+            Some(u32::from_be_bytes([
+                reserved,
+                all,
+                next(input),
+                next(output),
+            ]))
         }
         _ => None,
     }

@@ -41,7 +41,9 @@ impl Trigger {
         } else if words.accept(b"every") {
             When::Every(words.number().filter(|number| *number != 0)?)
         } else if words.accept(b"percent") {
-            let percent = words.number().filter(|percent| (1..=100).contains(percent))?;
+            let percent = words
+                .number()
+                .filter(|percent| (1..=100).contains(percent))?;
             random = if words.accept(b"seed") {
                 words.number()?
             } else {

@@ -80,7 +80,8 @@ impl AtomicGlance {
     /// Says whether there are faults to look at.
     pub(super) fn set_faulty(&self, faulty: bool) {
         let rest = self.0.load(Relaxed) & !FAULTY;
-        self.0.store(if faulty { rest | FAULTY } else { rest }, Relaxed);
+        self.0
+            .store(if faulty { rest | FAULTY } else { rest }, Relaxed);
     }
 
     /// Reads it.

@@ -50,6 +50,8 @@ pub(crate) const LINEAR_FORWARDING_TABLE: u16 = 0x0019;
 pub(crate) const MULTICAST_FORWARDING_TABLE: u16 = 0x001b;
 /// Attribute SMInfo, which belongs to a subnet manager.
 pub(crate) const SM_INFO: u16 = 0x0020;
+/// Attribute ExtendedPortInfo, of one vendor.
+pub(crate) const EXTENDED_PORT_INFO: u16 = 0xff90;
 
 /// The direction bit of a directed route, in the status field.
 pub(crate) const STATUS_DIRECTION: u16 = 0x8000;

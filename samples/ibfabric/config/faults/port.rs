@@ -72,7 +72,13 @@ impl PortFaultsDir {
                 NodeType::Switch => 0,
             };
             let last = node.external_ports();
-            pr_err!("faults/{}/{}: ports are {} to {}\n", node.name(), name, first, last);
+            pr_err!(
+                "faults/{}/{}: ports are {} to {}\n",
+                node.name(),
+                name,
+                first,
+                last
+            );
             return Err(EINVAL);
         };
         let dir = Self { place, number };

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Every tool of infiniband-diags on the virtual fabric under OpenSM, as Debian has them; `rdma`, and osmtest.
+
+What is expected is what Documentation/fabric.rst promises of `topology=fattree`: names, GUIDs, links. Traffic,
+counters, ibtracert, ibroute, iblinkinfo, ibqueryerrors, perfquery, saquery, sminfo, ibportstate and ibping are in
+test_traffic.py; ibnetdiscover is in test_fabric.py and test_topologies.py.
+"""
+
+import re
+
+import pytest
+
+import opensm
+from sma import NODE_INFO, load, unpack
+
+LOG = "/tmp/osm.log"
+SWITCHES = {"sw0": (0x021BFA0000000100, 7), "sw1": (0x021BFA0000000200, 7), "sw2": (0x021BFA0000000300, 2),
+            "sw3": (0x021BFA0000000400, 2)}
+HCAS = {"hca0": (0x021BFA0000000500, 1), "hca1": (0x021BFA0000000600, 1), "hca2": (0x021BFA0000000700, 1),
+        "hca3": (0x021BFA0000000800, 1), "hca4": (0x021BFA0000000900, 2)}
+
+
+@pytest.fixture(name="tree", scope="module")
+def tree_fixture(guest_stock):
+    """Two leaves, two spines, five HCAs, brought up by OpenSM."""
+    load(guest_stock, "topology=fattree preset=0")
+    opensm.start(guest_stock, "hca0", LOG)
+    opensm.wait(guest_stock, LOG, "-> SUBNET UP")
+    yield guest_stock
+    assert opensm.errors(guest_stock, LOG) == []
+
+
+@pytest.fixture(name="lids", scope="module")
+def lids_fixture(tree):
+    """The LID of every port that has one."""
+    return opensm.up(tree)[1]
+
+
+def fields(text):
+    """What the tools print as `Name:....value`."""
+    return dict(re.findall(r"^(\w+):\.*(.*)$", text, re.M))
+
+
+def query(guest, words):
+    """What smpquery says from hca0."""
+    return fields(guest.check(f"smpquery -C hca0 {words}"))
+
+
+def test_smpquery_nodeinfo(tree, lids):
+    found = query(tree, f"nodeinfo {lids['hca4:2']}")
+    assert (found["NodeType"], found["NumPorts"], found["LocalPort"]) == ("Channel Adapter", "2", "2")
+    assert (found["Guid"], found["PortGuid"]) == ("0x021bfa0000000900", "0x021bfa0000000902")
+    found = query(tree, "-D nodeinfo 0,1")
+    # hca0 is at port 5 of its leaf.
+    assert (found["NodeType"], found["NumPorts"], found["LocalPort"]) == ("Switch", "7", "5")
+    assert found["Guid"] == found["PortGuid"] == "0x021bfa0000000100"
+
+
+def test_smpquery_nodedesc(tree, lids):
+    assert tree.check(f"smpquery -C hca0 nodedesc {lids['sw3:0']}") == f"Node Description:{'.' * 20}ibfabric sw3\n"
+    assert "ibfabric hca1" in tree.check("smpquery -C hca0 -G nodedesc 0x021bfa0000000601")
+
+
+def test_smpquery_portinfo(tree, lids):
+    found = query(tree, f"portinfo {lids['hca3:1']} 1")
+    assert (int(found["Lid"]), int(found["SMLid"])) == (lids["hca3:1"], lids["hca0:1"])
+    assert (found["LinkState"], found["PhysLinkState"], found["LocalPort"]) == ("Active", "LinkUp", "1")
+    assert (found["LinkWidthActive"], found["LinkSpeedActive"]) == ("4X", "10.0 Gbps")
+    found = query(tree, f"portinfo {lids['sw1:0']} 7")
+    assert (found["LinkState"], found["VLCap"]) == ("Active", "VL0-7")
+
+
+def test_smpquery_switchinfo(tree, lids):
+    found = query(tree, f"switchinfo {lids['sw2:0']}")
+    assert int(found["LinearFdbCap"], 0) == 49152
+    # The highest LID, and no change that was not seen.
+    assert (int(found["LinearFdbTop"], 0), found["StateChange"]) == (max(lids.values()), "0")
+
+
+def test_smpquery_pkeys(tree, lids):
+    out = tree.check(f"smpquery -C hca0 pkeys {lids['hca2:1']}")
+    assert re.findall("0x[0-9a-f]{4}", out) == ["0xffff"] + ["0x0000"] * 15
+    assert "16 pkeys capacity for this port" in out
+
+
+def test_smpquery_sl2vl(tree, lids):
+    """Without QoS, OpenSM leaves the tables as they were: all lanes from 0 on, modulo those that there are."""
+    rows = re.findall(r"ports: in +(\d+), out +(\d+): *\|(.*)\|", tree.check(f"smpquery -C hca0 sl2vl {lids['sw0:0']} 3"))
+    assert [(int(ingress), int(egress)) for ingress, egress, _ in rows] == [(ingress, 3) for ingress in range(8)]
+    for *_, lanes in rows:
+        assert len(lanes.split("|")) == 16
+
+
+def test_smpquery_vlarb(tree, lids):
+    out = tree.check(f"smpquery -C hca0 vlarb {lids['sw0:0']} 1")
+    assert f"# VLArbitration tables: Lid {lids['sw0:0']} port 1 LowCap 64 HighCap 64" in out
+    assert out.count("priority VL Arbitration Table:") == 2
+
+
+def test_smpquery_guids(tree, lids):
+    out = tree.check(f"smpquery -C hca0 guids {lids['hca4:1']}")
+    assert re.findall("0x[0-9a-f]{16}", out) == ["0x021bfa0000000901"] + ["0x0000000000000000"] * 7
+
+
+def test_smpquery_mlnxextportinfo(tree, lids):
+    """An attribute of another vendor's devices is refused, and the tool says so."""
+    status, _, said = tree.run(f"smpquery -C hca0 mlnxextportinfo {lids['hca1:1']} 1")
+    assert status != 0 and "failed" in said
+
+
+def test_smpdump(tree, lids):
+    """The 64 bytes of an attribute, taken apart by the places that the specification gives the fields."""
+    words = tree.check(f"smpdump -C hca0 {lids['hca4:2']} {NODE_INFO:#x} 0").split()
+    data = bytes.fromhex("".join(re.findall("[0-9a-f]{4}", " ".join(words))))[:64]
+    found = unpack(NODE_INFO, data)
+    assert (found.type, found.ports, found.guid, found.local_port) == (1, 2, 0x021BFA0000000900, 2)
+    assert tree.check("smpdump -C hca0 -D 0,1 0x10 0 -s").startswith("ibfabric sw0")
+
+
+def listed(text, kind):
+    """Nodes as ibswitches and ibhosts list them: GUIDs, ports and descriptions."""
+    return {name: (int(guid, 16), int(ports))
+            for guid, ports, name in re.findall(rf'^{kind}\t: (0x[0-9a-f]+) ports (\d+) "ibfabric (\w+)"', text, re.M)}
+
+
+def test_ibswitches_ibhosts_and_ibnodes(tree):
+    assert listed(tree.check("ibswitches -C hca0"), "Switch") == SWITCHES
+    assert listed(tree.check("ibhosts -C hca0"), "Ca") == HCAS
+    out = tree.check("ibnodes -C hca0")
+    assert listed(out, "Switch") == SWITCHES and listed(out, "Ca") == HCAS
+    assert tree.check("ibrouters -C hca0") == ""
+
+
+def test_ibstat(tree, lids):
+    out = tree.check("ibstat hca4 2")
+    for words in ("State: Active", "Physical state: LinkUp", f"Base lid: {lids['hca4:2']}", f"SM lid: {lids['hca0:1']}",
+                  "Rate: 40", "Port GUID: 0x021bfa0000000902", "Link layer: InfiniBand"):
+        assert words in out, out
+    assert set(tree.check("ibstat -l").split()) == {*SWITCHES, *HCAS}
+    assert tree.check("ibstat -p hca4").split() == ["0x021bfa0000000901", "0x021bfa0000000902"]
+
+
+def test_ibstatus(tree, lids):
+    out = tree.check("ibstatus hca1:1")
+    for words in (f"base lid:\t {lids['hca1:1']:#x}", "state:\t\t 4: ACTIVE", "phys state:\t 5: LinkUp", "rate:\t\t 40 Gb/sec (4X QDR)"):
+        assert words in out, out
+
+
+def test_ibaddr(tree, lids):
+    out = tree.check(f"ibaddr -C hca0 {lids['hca2:1']}")
+    assert out.split() == ["GID", "fe80::21b:fa00:0:701", "LID", "start", f"{lids['hca2:1']:#x}", "end", f"{lids['hca2:1']:#x}"]
+
+
+def test_rdma(tree, lids):
+    """iproute2, by netlink: ports with a LID are links, port 0 of a switch among them."""
+    out = tree.check("rdma link show")
+    for port, lid in lids.items():
+        assert re.search(rf"^link {port.replace(':', '/')} .*\blid {lid} sm_lid {lids['hca0:1']} .*state ACTIVE physical_state LINK_UP",
+                         out, re.M), out
+    assert len(out.splitlines()) == len(lids)
+    assert "node_guid 021b:fa00:0000:0500" in tree.check("rdma dev show hca0")
+
+
+def test_ibsysstat(tree, lids):
+    tree.check("ibsysstat -C hca1 -S >/dev/null 2>&1 & echo $! >/tmp/ibsysstat.pid; sleep 1")
+    out = tree.check(f"ibsysstat -C hca3 {lids['hca1:1']} host; status=$?; kill $(cat /tmp/ibsysstat.pid); exit $status")
+    assert out.split()[0] == tree.check("hostname").strip().split(".")[0]
+
+
+def test_dump_lfts(tree, lids):
+    """The forwarding tables of all switches, as OpenSM can read them again."""
+    out = tree.check("dump_lfts -C hca0", timeout=300)
+    table = dict(re.findall(r"^Unicast lids .* of switch Lid (\d+) guid (0x[0-9a-f]+)", out, re.M))
+    assert {int(lid): int(guid, 16) for lid, guid in table.items()} == {
+        lids[f"{name}:0"]: guid for name, (guid, _) in SWITCHES.items()}
+    for lid in lids.values():
+        assert len(re.findall(rf"^{lid:#06x} \d{{3}} ", out, re.M)) == len(SWITCHES)
+
+
+def test_ibfindnodesusing(tree):
+    """The HCAs whose routes use the link from sw0 to sw2: it is the tool that reads tables, so that it runs is all."""
+    assert "sw0" in tree.check("ibfindnodesusing -C hca0 0x021bfa0000000100 3 || ibfindnodesusing 0x021bfa0000000100 3", timeout=300)
+
+
+def test_osmtest(tree):
+    """OpenSM's own test of subnet administration: an inventory is taken, and everything asked for and compared with it."""
+    guid = f"{opensm.port_guid(tree, 'hca3'):#x}"
+    tree.check(f"cd /tmp && osmtest -f c -g {guid} -i /tmp/inventory -l /tmp/osmtest.log", timeout=300)
+    assert "OSMTEST: TEST \"Create Inventory\" PASS" in tree.check("cat /tmp/osmtest.log")
+    out = tree.check(f"cd /tmp && osmtest -f a -g {guid} -i /tmp/inventory -l /tmp/osmtest.log", timeout=600)
+    assert "PASS" in out
