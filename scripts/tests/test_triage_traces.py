@@ -32,11 +32,11 @@ def triage(writer, entries=None, **more):
     return requests, scene
 
 
-def only(writer, *args, **more):
+def only(writer, *args, ignore=(), **more):
     """The finding of the only request, beside traffic that went all the way."""
     requests, _ = triage(writer, *args, **more)
     traffic = [request for request in requests if request.tid in TRAFFIC]
-    (request,) = [request for request in requests if request.tid not in TRAFFIC]
+    (request,) = [request for request in requests if request.tid not in (*TRAFFIC, *ignore)]
     assert all(request.finding.verdict == "ok" for request in traffic)
     return request.finding
 
@@ -262,6 +262,50 @@ def test_a_damaged_return_path_is_named():
     assert any("element 2 is 9" in text and "sw1 by port 4" in text for text in finding.evidence)
 
 
+def test_what_came_in_its_place():
+    # On the way from sw1 to sw2 the TID, or on the way back to sw1 the attribute, has changed.
+    writer, expected = lost_going_out()
+    writer.out(3, 4, tid=0x1900005EEC)
+    finding = only(writer, ignore=(0x1900005EEC,))
+    assert brief(finding) == expected and finding.cause == "damaged"
+    assert "tid=0x1900005eec" in finding.evidence[-1] or "tid=0x1900005eec" in finding.evidence[1]
+    writer, expected = with_traffic(Writer()), ("lost-on-return", 3, "sw2")
+    writer.send()
+    writer.out()
+    writer.reply()
+    writer.back(3, 3)
+    writer.back(2, 0, tid=0x1900005EEC)
+    finding = only(writer, ignore=(0x1900005EEC,))
+    assert brief(finding) == expected and finding.cause == "damaged"
+
+
+def test_an_answer_that_is_damaged_and_taken():
+    # The Hop Pointer has become 0 on the way from sw1 to sw0, which takes it for its own.
+    writer = Writer()
+    writer.send()
+    writer.out()
+    writer.reply()
+    writer.back(3, 2)
+    writer.event("recv", "sw0", "response", 5, 0, "0,0/4", "local", "C14-13:4", path=RETURN)
+    finding = only(writer)
+    assert brief(finding) == ("lost-on-return", 2, "sw0") and finding.cause == "damaged"
+    # The method of an answer has become Set.
+    writer = Writer()
+    writer.send()
+    writer.out()
+    writer.reply()
+    writer.back(3, 1)
+    writer.back(0, 0, method=0x02)
+    finding = only(writer)
+    assert brief(finding) == ("lost-on-return", 0, "hca0") and "method 0x02" in finding.what
+    # Another TID, and the sender is content with it.
+    writer, expected = lost_going_out()
+    writer.out(3, 4, tid=0x1900005EEC)
+    line = "seq=1 device=hca0 port=1 tid=0x1900005eed method=0x01 attr=0x0011 mod=0x0 hops=4 path=0,1,5,8,6 state=answered"
+    finding = only(writer, [line], ignore=(0x1900005EEC,))
+    assert brief(finding) == expected and "all the same" in finding.what
+
+
 def test_the_same_tid_from_two_hcas():
     # Both ask sw0 by the same path and TID; the answer to hca2 is lost. The links are known from other SMPs.
     ways = {"hca0": (("hca0", 0, 1), ("sw0", 2, 0)), "hca2": (("hca2", 0, 1), ("sw0", 3, 0))}
@@ -282,6 +326,45 @@ def test_the_same_tid_from_two_hcas():
     requests, _ = triage(writer)
     found = {request.origin: brief(request.finding) for request in requests[2:]}
     assert found == {("hca0", 1): ("ok", 1, "sw0"), ("hca2", 1): ("lost-on-return", 1, "sw0")}
+    came = {request.origin[0]: request.attempts[0].out[1].ingress for request in requests[2:]}
+    assert came == {"hca0": 2, "hca2": 3}
+
+
+def test_a_switch_that_always_sends_out_of_a_wrong_port():
+    # What sw0 sends by port 2 leaves by port 3. The answers come in by port 3, for hca1 has one port only.
+    chain = (("hca0", 0, 1), ("sw0", 1, 2), ("hca1", 1, 0))
+    writer = Writer()
+    writer.send(chain, (1, 2))
+    writer.out(1, 2, chain, (1, 2))
+    writer.reply(chain, (1, 1))
+    writer.back(1, 0, (chain[0], ("sw0", 1, 3), chain[2]), (1, 1))
+    finding = only(writer)
+    assert brief(finding) == ("misrouted", 2, "sw0") and (finding.left_by, finding.path_says) == (3, 2)
+
+
+def test_links_on_which_the_events_do_not_agree():
+    writer = Writer()
+    for ingress in (4, 6):
+        writer.send(path=(1, 5))
+        writer.out(1, 2, (*CHAIN[:2], ("sw1", ingress, 0)), (1, 5))
+    _, scene = triage(writer)
+    assert scene.inferred.peer("sw0", 5) is None
+    assert scene.inferred.peer("hca0", 1) == ("sw0", 2)
+
+
+def test_lines_in_another_order():
+    writer, expected = lost_coming_back()
+    writer.lines.reverse()
+    assert brief(only(writer)) == expected
+
+
+def test_the_first_failure_makes_the_exit_status():
+    writer, _ = lost_going_out()
+    writer.send(attr=0x20, tid=0x79)
+    writer.out(attr=0x20, tid=0x79)
+    requests, _ = triage(writer)
+    assert [request.finding.exit_status for request in requests] == [0, 11, 17]
+    assert report.exit_status(requests) == 11
 
 
 def test_interleaved_requests():
@@ -306,7 +389,7 @@ def test_tries_under_one_tid():
     writer.reply()
     writer.back()
     requests, _ = triage(writer)
-    assert len(requests) == 1 and len(requests[0].attempts) == 3
+    assert len(requests) == 1 and [len(attempt.out) for attempt in requests[0].attempts] == [2, 1, 4]
     assert requests[0].finding.verdict == "ok"
     assert "2 × never-arrived at hop 2" in "\n".join(requests[0].finding.evidence)
 
@@ -365,6 +448,11 @@ def test_events_that_were_lost_are_no_evidence():
     writer.lines.append("CPU:1 [LOST 12 EVENTS]")
     finding = only(writer)
     assert brief(finding) == ("unknown", 3, "sw1") and not finding.certain
+    # It is noticed when this CPU has its next event.
+    writer, _ = lost_going_out()
+    writer.lines.append("CPU:1 [LOST 12 EVENTS]")
+    writer.all(tid=0x78)
+    assert only(writer).verdict == "unknown"
     # What is proven by an event stays so.
     writer, expected = dropped_by_a_switch()
     writer.lines.append("CPU:1 [LOST 12 EVENTS]")
@@ -423,6 +511,9 @@ def test_where_a_discard_was_decided():
     writer.reply()
     writer.event("discard", "hca1", "response", 1, 0, "4,4/4", "discard", "C14-13:1", reason="send-failed", path=RETURN)
     writer.lines[-1] += " class=0x81 point=reply"
+    assert brief(only(writer)) == ("lost-on-return", 4, "hca1")
+    # The same where discards alone are traced.
+    writer.lines = writer.lines[-1:]
     assert brief(only(writer)) == ("lost-on-return", 4, "hca1")
     # A request of a node to itself, which nobody takes.
     writer = Writer()

@@ -47,25 +47,27 @@ class Gatherer:
     def add(self, event):
         """Puts an event where it belongs."""
         group = self.groups.setdefault(event.key, [])
-        attempt = self.choose(event, [attempt for request in group for attempt in request.attempts])
+        attempt, is_sure = self.choose(event, group)
         if attempt is None:
             attempt = self.begin(event, group)
         steps = attempt.back if event.returning else attempt.out
         if steps and steps[-1].takes(event):
             steps[-1].events.append(event)
         else:
-            steps.append(Step([event]))
+            steps.append(Step([event], is_sure))
 
-    def choose(self, event, attempts):
-        """The try that an event continues, if there is one."""
+    def choose(self, event, group):
+        """The try that an event continues, if there is one, and whether it is the only one that it can be."""
         fit = self.fit_back if event.returning else self.fit_out
-        scores = [(score, attempt) for attempt in attempts if (score := fit(event, attempt)) is not None]
+        scores = [(score, request, attempt) for request in group for attempt in request.attempts
+                  if (score := fit(event, attempt)) is not None]
         if not scores:
-            return None
-        best = max(score for score, _ in scores)
-        equal = [attempt for score, attempt in scores if score == best]
-        # Of tries of one sender the last is under way; of several senders the first has waited longest.
-        return equal[-1] if len({attempt.origin for attempt in equal}) == 1 else equal[0]
+            return None, True
+        best = max(score for score, *_ in scores)
+        equal = [(request, attempt) for score, request, attempt in scores if score == best]
+        # Of tries of one request the last is under way; of several requests the first has waited longest.
+        same = all(request is equal[0][0] for request, _ in equal)
+        return equal[-1 if same else 0][1], same
 
     def begin(self, event, group):
         """A new try: of a new request, or of the last one that fits."""

@@ -51,7 +51,9 @@ def correct(finding, request, scene):
     entry = request.entry
     if entry is not None:
         finding.evidence.append(f"ledger: {entry.text}")
-        if entry.state == "answered" and finding.verdict in (*BY_ABSENCE, "unknown", "waiting"):
+        if entry.state == "answered" and finding.cause == "damaged":
+            finding.what += "; the MAD layer took it for the answer all the same"
+        elif entry.state == "answered" and finding.verdict in (*BY_ABSENCE, "unknown", "waiting"):
             return Finding("ok", "answered, as the ledger says; the trace does not show all of it",
                            evidence=finding.evidence)
         if entry.state == "waiting" and finding.is_failure and finding.verdict in (*BY_ABSENCE, "unknown"):

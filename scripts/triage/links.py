@@ -3,12 +3,15 @@
 
 from .counters import told
 
+# What comes in so many seconds after another has left may be that one.
+NEAR = 0.1
+
 CAUSES = {
     "no-link": "there is no link at that port",
     "link-down": "the link is down",
     "no-buffer": "the far end had no receive buffer",
     "not-sent": "the port discarded it instead of sending it",
-    "damaged": "the far end counted a packet that it could not take",
+    "damaged": "it was damaged",
     "no-route": "a forwarding table has no way to that LID",
     "return-path": "its Return Path was damaged",
 }
@@ -41,6 +44,23 @@ def no_route(scene):
     return [f"{device}:{port}" for (device, port), rose in scene.counters.items() if rose.get("relay_errors")]
 
 
+def note_stranger(finding, step, place, scene):
+    """Notes an SMP that came to the far end at the time, and that nobody has sent: it may be this one, damaged."""
+    strangers = [request for request in scene.requests if request.attempts and not request.attempts[0].is_sent]
+    for request in strangers:
+        first = request.attempts[0].steps[0]
+        near = 0 <= first.time - step.last.time < NEAR
+        if near and (first.place, first.returning) == (place, step.returning) and first.device == device_of(finding.next):
+            finding.cause = "damaged"
+            finding.evidence.append(f"what came to {first.device} instead: {first.first.text}")
+            return
+
+
+def device_of(end):
+    """The device in the name of a port."""
+    return end and end.partition(":")[0]
+
+
 def note_crossings(finding, step, to, scene):
     """Notes what else went over the link, and what its ends counted."""
     others = scene.crossed_from(step.device, step.egress)
@@ -49,7 +69,7 @@ def note_crossings(finding, step, to, scene):
         finding.evidence.append(f"{others} other SMPs went over {link} in this trace: the link works, and what was "
                                 "lost was lost by chance or was picked out")
     else:
-        finding.evidence.append(f"no SMP went over {link} in this trace")
+        finding.evidence.append(f"no SMP is seen at the far end of {link} in this trace")
     note_counters(finding, [(step.device, step.egress)] + ([split(to)] if to else []), scene)
 
 

@@ -2,7 +2,7 @@
 """Finds what happened to a request that has no answer."""
 
 from . import names
-from .links import because, cause, no_route, note_counters, note_crossings, split
+from .links import because, cause, no_route, note_counters, note_crossings, note_stranger, split
 from .verdict import Finding
 
 
@@ -71,6 +71,8 @@ def beyond(request, attempt, scene):
                       evidence=[last.last.text])
     left = f"it left {last.device} by port {last.egress}"
     finding.cause = cause(last, peer, scene)
+    if finding.cause is None:
+        note_stranger(finding, last, hop, scene)
     where = f"the MAD layer of {peer[0]}" if peer else "the MAD layer of the next node"
     finding.what = f"{left}, and {where} did not see it{because(finding.cause)}"
     note_crossings(finding, last, to, scene)

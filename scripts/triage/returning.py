@@ -3,8 +3,11 @@
 
 from . import names
 from .event import PERMISSIVE
-from .links import because
+from .links import because, cause, note_counters, note_stranger
 from .verdict import Finding
+
+# The bit of a method that makes it an answer.
+RESPONSE = 0x80
 
 
 def judge(request, attempt, scene):
@@ -16,6 +19,8 @@ def judge(request, attempt, scene):
         return discarded(request, attempt, last)
     if last.leaves:
         return underway(request, attempt, scene)
+    if (elsewhere := ended_elsewhere(request, attempt, last)) is not None:
+        return elsewhere
     return wrong_node(request, attempt, scene) or failed(attempt) or after_timeout(request, attempt, scene) or arrived(
         attempt)
 
@@ -45,6 +50,20 @@ def led_astray(attempt, before, step):
                    hop=before.place, device=before.device, port=before.egress, next=step.where, way="response",
                    rule=before.last.rule, cause="return-path" if damage else None,
                    evidence=[before.last.text, step.first.text, *damage])
+
+
+def ended_elsewhere(request, attempt, last):
+    """A finding of an answer that was taken by a node which did not ask, or that is none any more."""
+    common = {"hop": max(last.place, 0), "way": "response", "device": last.device, "port": last.port, "cause": "damaged",
+              "evidence": [last.last.text]}
+    if request.origin not in (None, (last.device, last.port)):
+        before = attempt.back[-2] if len(attempt.back) > 1 else last
+        return Finding("lost-on-return", f"{last.where}, which has not asked, took the answer for its own: Hop Pointer was "
+                       f"{last.first.before} of {last.first.count} there", **{**common, "hop": max(before.place, 0)})
+    if not last.first.method & RESPONSE and last.first.method not in names.UNANSWERED:
+        return Finding("lost-on-return", f"what came back to {last.where} has method {last.first.method:#04x}, and is no "
+                       "answer", **common)
+    return None
 
 
 def discarded(request, attempt, step):
@@ -89,10 +108,11 @@ def underway(request, attempt, scene):
     # Nodes between may not be in the trace.
     if next_step is None and not seen:
         finding.what += ", as far as this trace shows: it did not come to the sender"
-    rose = scene.counters.get(peer, {}) if peer else {}
-    if rose.get("vl15_dropped"):
-        finding.cause = "no-buffer"
-        finding.evidence.append(f"counters of {to}: vl15_dropped+{rose['vl15_dropped']}")
+    finding.cause = finding.cause or cause(last, peer, scene)
+    if finding.cause is None:
+        note_stranger(finding, last, last.place - 1, scene)
+    finding.what += because(finding.cause)
+    note_counters(finding, [(last.device, last.egress), *([peer] if peer else [])], scene)
     return finding
 
 
@@ -202,7 +222,7 @@ def not_taken(finding, request):
 
 def too_late(by, **more):
     """The finding of an answer that came so many milliseconds late, if that is known."""
-    how = f" by {by:.0f} ms" if by is not None else ""
+    how = f" {by:.0f} ms" if by is not None else ""
     return Finding("late", f"the answer came{how} after the sender had given up", late_ms=by, way="response", **more)
 
 

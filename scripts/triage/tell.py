@@ -51,7 +51,8 @@ def failure(request, raw=True):
     at = f" at hop {finding.hop}" if finding.hop is not None else ""
     by = f", {finding.device}" if finding.device else ""
     title, *steps = story(request) if request.attempts else [request.title]
-    yield f"{finding.headline}{at}{by}: {title} from {request.sender}"
+    tries = f", {len(request.attempts)} tries" if len(request.attempts) > 1 else ""
+    yield f"{finding.headline}{at}{by}: {title} from {request.sender}{tries}"
     yield from wrapped(finding.what + ".", "  ")
     if not finding.certain:
         yield from wrapped("(inferred: the trace does not prove it)", "  ")

@@ -15,6 +15,8 @@ class Step:
     """What one node did with an SMP, which may have several events."""
 
     events: list
+    # Whether it can be a step of no other request.
+    is_sure: bool = True
 
     @property
     def first(self):

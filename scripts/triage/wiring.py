@@ -59,7 +59,8 @@ def crossings(attempts):
     for attempt in attempts:
         for steps, forth in ((attempt.out, 1), (attempt.back, -1)):
             for here, there in zip(steps, steps[1:]):
-                if here.verdict == "forward" and there.place - here.place == forth and there.ingress:
+                direct = there.place - here.place == forth and there.ingress and there.is_sure
+                if here.verdict == "forward" and direct:
                     yield (here.device, here.egress), (there.device, there.ingress), not here.is_switch
 
 
