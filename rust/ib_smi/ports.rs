@@ -120,7 +120,7 @@ impl Ports {
 /// Calls `f`, which may sleep, with the counters of a port; returns whether it has some.
 #[inline]
 pub(super) fn with_tally(device: &Device, number: u32, f: impl FnOnce(&Tally)) -> Option<()> {
-    Ports::of(device, |ports| Some(f(ports.get(number)?.tally()))).flatten()
+    Ports::of(device, |ports| ports.get(number).map(Port::tally).map(f)).flatten()
 }
 
 /// Calls `f`, which may sleep, with our agent on QP0 of a port.
