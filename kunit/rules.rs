@@ -13,6 +13,7 @@ mod table;
 
 mod rules {
     pub(crate) mod answer;
+    pub(crate) mod case;
 
     pub(crate) mod bounds;
     pub(crate) mod receive;
