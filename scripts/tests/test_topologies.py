@@ -259,6 +259,20 @@ def test_a_chain_as_long_as_a_directed_route(guest, tmp_path, rows):
     prove(guest, "chain of 62 switches", generated(generate.chain, 62, 0), tmp_path, rows)
 
 
+def test_what_gets_lost_is_noticed(guest, tmp_path):
+    """An answer of the switch next to the subnet manager does not leave, and is asked for again: the fabric comes up."""
+    loaded = Fabric(guest, generated(generate.fat_tree, 2, 4), tmp_path)
+    try:
+        peer = loaded.topology.nodes[loaded.manager.ports[loaded.port].peer].name
+        guest.check(f"echo '{peer} 0 smi 0 1' >{fabric.DEBUG}/faults")
+        loaded.sweep()
+        seen = loaded.look()
+        loaded.is_up(seen)
+        assert loaded.lost(seen) == {"unanswered": 1}
+    finally:
+        loaded.unload()
+
+
 @pytest.mark.parametrize("name", [name for name, nodes in PUBLIC if nodes > LARGE])
 def test_large_public_descriptions(large_guest, shared, tmp_path, rows, name):
     prove(prepare(large_guest), name, public(shared, name), tmp_path, rows)
