@@ -132,7 +132,8 @@ def node(row, y):
         f'<rect x="{LEFT}" y="{y}" width="{NODE_WIDTH}" height="36" rx="6" fill="{"#ffebe9" if failed else "#f6f8fa"}" '
         f'stroke="{colour}"{dash}/>',
         label(LEFT + NODE_WIDTH / 2, y + 23, row.node, fill=colour, anchor="middle"),
-        label(LEFT - 10, y + 23, row.request, fill=BAD if failed and row.failed == "request" else "black", anchor="end"),
+        label(LEFT - 10, y + 23, row.request, fill=BAD if failed and row.failed == "request" else "black",
+              anchor="end"),
         label(LEFT + NODE_WIDTH + 10, y + 23, row.response,
               fill=BAD if failed and row.failed == "response" else "black")]
 

@@ -50,7 +50,8 @@ def note_stranger(finding, step, place, scene):
     for request in strangers:
         first = request.attempts[0].steps[0]
         near = 0 <= first.time - step.last.time < NEAR
-        if near and (first.place, first.returning) == (place, step.returning) and first.device == device_of(finding.next):
+        there = first.device == device_of(finding.next)
+        if near and there and (first.place, first.returning) == (place, step.returning):
             finding.cause = "damaged"
             finding.evidence.append(f"what came to {first.device} instead: {first.first.text}")
             return
