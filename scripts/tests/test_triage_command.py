@@ -97,6 +97,7 @@ def test_drawings(tmp_path):
         _, out, _ = run("--draw", str(file), "-", text="\n".join(writer.lines))
         root = xml.etree.ElementTree.parse(file).getroot()
         assert root.tag.endswith("svg") and "✗" in out, case.__name__
+        assert any("#cf222e" in (part.get("stroke") or "") for part in root.iter()), case.__name__
         assert f"at hop {hop}" in out
 
 
