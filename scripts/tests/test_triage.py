@@ -303,6 +303,19 @@ def test_watching(tree):
     assert status == 3 and found["requests"] == []
 
 
+def test_the_ledger_after_the_fact(tree):
+    # Nobody has traced these.
+    asked = f"echo clear >{DEBUG}/ib_smi/ledger; smpquery -C hca0 -t 200 -D nodeinfo {{}} >/dev/null 2>&1"
+    status, found = triage(tree, "--ledger", setup=asked.format(FAR + ",1"))
+    assert status == 12 and verdict(found) == ("dropped", 4, "hca2")
+    staged = faults("sw2/2", drop="all")
+    status, found = triage(tree, "--ledger", setup=f"{staged['setup']}; {asked.format(FAR)}", undo=staged["undo"])
+    assert status == 11 and verdict(found) == ("never-arrived", 3, "sw2")
+    assert found["requests"][0]["next"] == "sw1:3"
+    status, found = triage(tree, "--ledger", setup=asked.format(FAR))
+    assert status == 0 and found["requests"][0]["verdict"] == "ok"
+
+
 @pytest.mark.parametrize("signal, status", [("INT", 3), ("TERM", 143)])
 def test_nothing_is_left_when_it_is_interrupted(tree, signal, status):
     out = tree.check(

@@ -178,12 +178,43 @@ def test_ib_mad_answers_for_a_subnet_manager_that_is_not_there():
     assert brief(only(writer)) == ("nobody-listens", 4, "hca1")
 
 
-def test_a_request_that_only_the_ledger_knows():
-    line = ("seq=7 device=hca0 port=1 tid=0x19 method=0x01 attr=0x0011 mod=0x0 path=0,1 hops=1 age_us=2000 state=lost "
-            "rtt_us=- timeout_ms=200 status=- last=- drslid=0x0001 drdlid=0xffff new=1")
-    requests, scene = triage(Writer(), [line])
-    assert brief(requests[0].finding) == ("unknown", 0, "hca0")
-    assert "NO ANSWER" in "\n".join(report.as_text(scene, requests))
+BOOKED = ("seq=7 device=hca0 port=1 tid=0x19 method=0x01 attr={} mod=0x0 hops=4 path=0,1,5,8,6 drdlid=0xffff "
+          "timeout_ms=200 retries=0 age_us=9 {}")
+LAST = "state=lost last={}@{} in=2 out={} hop={} verdict={} reason={} last_us=3"
+
+
+@pytest.mark.parametrize("words, attr, expected", [
+    ("state=answered rtt_us=9 status=0x0 " + LAST[11:].format("recv", "hca0:1", 0, 0, "local", "-"), 0x11, ("ok", None, None)),
+    ("state=answered rtt_us=9 status=0x1c", 0x11, ("error-status", 4, None)),
+    ("state=waiting", 0x11, ("waiting", None, None)),
+    ("state=late rtt_us=250000 status=0x0", 0x11, ("late", 0, "hca0")),
+    ("state=refused " + LAST[11:].format("send", "hca0:1", 0, 0, "discard", "wrong-port"), 0x11, ("never-left", 0, "hca0")),
+    ("state=lost", 0x11, ("unknown", 0, "hca0")),
+    (LAST.format("recv", "sw1:0", 0, 2, "discard", "no-such-port"), 0x11, ("dropped", 2, "sw1")),
+    (LAST.format("reply", "hca1:1", 1, 4, "discard", "post-failed"), 0x11, ("lost-on-return", 4, "hca1")),
+    (LAST.format("local", "hca0:1", 0, 1, "discard", "no-listener"), 0x11, ("nobody-listens", 4, "hca0")),
+    (LAST.format("recv", "hca1:1", 0, 5, "local", "-"), 0x11, ("silent", 4, "hca1")),
+    (LAST.format("recv", "hca1:1", 0, 5, "local", "-"), 0x20, ("nobody-listens", 4, "hca1")),
+    # Element 3 of the path is 8: the request. The answer leaves sw1 by 4.
+    (LAST.format("forward", "sw1:0", 8, 3, "forward", "-"), 0x11, ("never-arrived", 3, "sw1")),
+    (LAST.format("forward", "sw1:0", 4, 2, "forward", "-"), 0x11, ("lost-on-return", 2, "sw1")),
+    (LAST.format("reply", "hca1:1", 1, 4, "forward", "-"), 0x11, ("lost-on-return", 4, "hca1")),
+    (LAST.format("send", "hca0:1", 1, 1, "forward", "-"), 0x11, ("never-arrived", 1, "hca0")),
+    (LAST.format("forward", "sw2:0", 0, 5, "route", "-"), 0x11, ("unknown", 5, "sw2")),
+])
+def test_what_the_ledger_alone_tells(words, attr, expected):
+    fabric = wiring.from_lines([("hca0", "ca", "0x1", "1"), *((f"sw{n}", "switch", "0x2", "8") for n in range(3)),
+                                ("hca1", "ca", "0x3", "1")],
+                               [("hca0:1", "sw0:2"), ("sw0:5", "sw1:4"), ("sw1:8", "sw2:3", "down"), ("sw2:6", "hca1:1")])
+    requests, scene = triage(Writer(), [BOOKED.format(hex(attr), words)], told=fabric)
+    assert brief(requests[0].finding) == expected
+    assert "ledger: seq=7" in requests[0].finding.evidence[-1]
+    assert requests[0].title in "\n".join(report.as_text(scene, requests, everything=True))
+    if requests[0].finding.hop == 3:
+        assert (requests[0].finding.cause, requests[0].finding.next) == ("link-down", "sw2:3")
+    # Where nothing is known of the links, the far end may be anywhere.
+    requests, _ = triage(Writer(), [BOOKED.format(hex(attr), words)])
+    assert requests[0].finding.verdict == {"never-arrived": "unknown"}.get(expected[0], expected[0])
 
 
 def test_a_fabric_that_is_told():

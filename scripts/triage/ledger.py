@@ -9,6 +9,19 @@ from .event import PERMISSIVE
 
 FILE = Path("/sys/kernel/debug/ib_smi/ledger")
 WORD = re.compile(r"(\w+)=(\S*)")
+PLACE = re.compile(r"(\w+)@(\S+):(\d+)")
+
+
+@dataclass
+class Last:
+    """The last that was seen of a request or its answer: where, and what was decided there."""
+
+    point: str
+    device: str
+    port: int
+    egress: int
+    hop: int
+    verdict: str
 
 
 @dataclass
@@ -27,6 +40,10 @@ class Entry:
     rtt_us: int | None = None
     timeout_ms: int | None = None
     retries: int = 0
+    status: int = 0
+    # What was seen last, and the reason if that was a discard.
+    last: Last | None = None
+    reason: str | None = None
     text: str = ""
     slid: int = PERMISSIVE
     dlid: int = PERMISSIVE
@@ -70,7 +87,17 @@ def entry(line):
             if (value := number(words.get(word))) is not None}
     return Entry(**wanted, device=words["device"], path=elements, state=words["state"], text=line.strip(), words=words,
                  rtt_us=number(words.get("rtt_us")), timeout_ms=number(words.get("timeout_ms")),
-                 retries=number(words.get("retries")) or 0, **lids)
+                 retries=number(words.get("retries")) or 0, status=number(words.get("status")) or 0,
+                 last=seen_last(words), reason=None if words.get("reason", "-") == "-" else words["reason"], **lids)
+
+
+def seen_last(words):
+    """What a line says was seen last; None if it does not."""
+    match = PLACE.fullmatch(words.get("last", ""))
+    egress, hop = number(words.get("out")), number(words.get("hop"))
+    if match is None or None in (egress, hop) or "verdict" not in words:
+        return None
+    return Last(match[1], match[2], int(match[3]), egress, hop, words["verdict"])
 
 
 def read(file=FILE, since=-1):
