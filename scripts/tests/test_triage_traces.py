@@ -12,7 +12,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from judged import brief, only, triage  # noqa: E402
 from test_docs import literal, rows, symbols  # noqa: E402
 from trace_cases import (CASES, another_port_by_its_own_word, another_port_by_where_it_came,  # noqa: E402
-                         answer_dropped, lost_going_out, no_way_by_lid, with_traffic)
+                         answer_dropped, dropped_by_a_switch, hop_count_64, lost_going_out, no_way_by_lid,
+                         not_posted_in_transit, with_traffic)
 from traces import RETURN, Writer  # noqa: E402
 from triage import event, names, report, verdict, wiring  # noqa: E402
 from triage.ledger import entry  # noqa: E402
@@ -21,6 +22,23 @@ from triage.ledger import entry  # noqa: E402
 def test_case(case):
     writer, expected = case()
     assert brief(only(writer)) == expected
+
+
+def test_what_is_said_of_discards():
+    assert "by rule C14-9:2: no-such-port" in only(dropped_by_a_switch()[0]).what
+    # The rules would have let these pass.
+    assert "sw0 could not pass it on: post-failed" in only(not_posted_in_transit()[0]).what
+    requests, _ = triage(hop_count_64()[0])
+    assert "over 64 hops" in requests[0].title
+
+
+def test_a_switch_that_is_known_and_has_no_events():
+    fabric = wiring.from_lines([(name, "switch", "0x2", "8") for name in ("hca0", "sw0", "sw1", "sw2", "hca1")],
+                               [("hca0:1", "sw0:2"), ("sw0:5", "sw1:4"), ("sw1:8", "sw2:3"), ("sw2:6", "hca1:1")])
+    writer = Writer()
+    writer.all()
+    writer.lines = [line for line in writer.lines if " sw1 " not in line]
+    assert brief(only(writer, told=fabric)) == ("ok", 4, "hca1")
 
 
 def test_all_is_well():

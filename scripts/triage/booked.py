@@ -69,7 +69,7 @@ def gone(entry, scene):
     if last.verdict == "route":
         return Finding("unknown", f"{last.device} sent it on by LID, and no node here saw it after that", hop=last.hop,
                        **common)
-    back = last.point == "reply" or (last.point != "send" and not is_request(entry))
+    back = last.point == "reply" or not is_request(entry)
     peer = scene.peer(last.device, last.egress)
     cause = link_state((last.device, last.egress), scene)
     seen = scene.wiring.knows(last.device) or (peer is not None and peer[0] in scene.reporting)
