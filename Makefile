@@ -35,7 +35,15 @@ test-builtin: ## the module on a kernel with ib_core built in, which is built fi
 
 .PHONY: test-large
 test-large: ## fabrics of hundreds of nodes, in a guest of 8 GB
-	@IB_SMI_LARGE=1 $(S)/test -k test_fabric $(PYTEST)
+	@IB_SMI_LARGE=1 $(S)/test -k 'test_fabric or test_topologies' $(PYTEST)
+
+.PHONY: bench-fabric
+bench-fabric: ## what nodes of the fabric take, and whether packets get lost
+	@$(S)/bench-fabric
+
+.PHONY: bench-ibsim
+bench-ibsim: ## how long OpenSM takes on the fabric and on ibsim
+	@$(S)/bench-ibsim
 
 .PHONY: check
 check: ## formatting, lints and other checks of the sources

@@ -97,7 +97,7 @@ impl Row for Entry {
 
         if let What::Rule(_) = self.what {
             let before = decided(self.name)?;
-            hop.settle();
+            hop.settle(None);
             test.equal("decisions", decided(self.name)?, before + 1);
         } else {
             // A number that two reasons shared would count for both.

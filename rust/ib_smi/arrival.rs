@@ -72,7 +72,7 @@ pub(crate) fn judge(
     };
     hop.tell();
     dyn_debug!(judge: "recv: {}\n", hop);
-    hop.settle();
+    hop.settle(None);
     let discarded = hop.is_discarded();
     if decision.verdict == Verdict::Local && !discarded && listener::is_missing(origin, smp) {
         // The driver may still want it, so that it goes on; ib_mad will drop it.

@@ -82,8 +82,9 @@ impl Tally {
         }
     }
 
+    /// Counts a decision.
     #[inline]
-    fn decided(&self, point: Point, rule: Rule, verdict: u8) {
+    pub(crate) fn decided(&self, point: Point, rule: Rule, verdict: u8) {
         let counter = self
             .decisions
             .get(point as usize)

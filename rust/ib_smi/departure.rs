@@ -79,7 +79,7 @@ pub(crate) unsafe fn judge(smp: *mut Smp, format: Format, is_switch: bool, egres
     }
     hop.tell();
     dyn_debug!(judge: "send: {}\n", hop);
-    hop.settle();
+    hop.settle(None);
     if hop.is_discarded() {
         return true;
     }

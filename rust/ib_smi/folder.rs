@@ -37,7 +37,7 @@ use kernel::{
 /// What is counted of a device.
 pub(super) struct Sheet {
     pub(super) device: &'static Device,
-    pub(super) pages: KVec<Page>,
+    pub(super) pages: KVec<Arc<Page>>,
 }
 
 /// What is counted of a port.
@@ -153,7 +153,7 @@ impl Drop for Place {
 fn folder(top: &Dir, sheet: &Arc<Sheet>) -> Option<Pin<KBox<Scope<Arc<Sheet>>>>> {
     let name = CString::try_from_fmt(fmt!("{}", sheet.device.name())).ok()?;
     let scope = top.scope(sheet.clone(), &name, |sheet, dir| {
-        for page in &sheet.pages {
+        for page in sheet.pages.iter().map(|page| &**page) {
             if let Ok(port) = CString::try_from_fmt(fmt!("{}", page.port)) {
                 let dir = dir.dir(&port);
                 dir.read_callback_file(c"decisions", page, &decisions);

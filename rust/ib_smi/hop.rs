@@ -3,7 +3,10 @@
 //! One hop of an SMP: where it is, what was decided about it, and the telling of it.
 
 use super::{
-    counters,
+    counters::{
+        self,
+        Tally, //
+    },
     ledger,
     origin::Origin,
     smp::{
@@ -173,11 +176,16 @@ impl<'a> Hop<'a> {
 
     /// Counts the decision; a discard is told too.
     ///
-    /// To be called at every decision point, so that no discard is silent.
+    /// To be called at every decision point, so that no discard is silent. The port's counters are looked
+    /// up unless they are given.
     #[inline]
-    pub(crate) fn settle(&self) {
+    pub(crate) fn settle(&self, tally: Option<&Tally>) {
         let (verdict, ..) = self.outcome();
-        counters::decided(self.origin, self.point, self.decision.rule, verdict);
+        let rule = self.decision.rule;
+        match tally {
+            Some(tally) => tally.decided(self.point, rule, verdict),
+            None => counters::decided(self.origin, self.point, rule, verdict),
+        }
         if self.is_discarded() {
             self.lost();
         }

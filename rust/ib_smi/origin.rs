@@ -95,12 +95,13 @@ impl Departing {
             (Format::Opa, bindings::OPA_MGMT_BASE_VERSION) => size_of::<bindings::opa_mad>(),
             _ => return None,
         };
-        // A sender may have changed the base version since. The SMP is where the memory begins.
-        // SAFETY: By the safety requirements.
-        if format == Format::Opa
-            && unsafe { kernel::bindings::ksize(smp.cast()) } < room + STRUCTURE
-        {
-            return None;
+        if format == Format::Opa {
+            // A sender may have changed the base version since. The SMP is where the memory begins.
+            // SAFETY: By the safety requirements.
+            let allocated = unsafe { kernel::bindings::ksize(smp.cast()) };
+            if allocated < room + STRUCTURE {
+                return None;
+            }
         }
         // SAFETY: So many bytes and the structure were allocated.
         let private = unsafe { smp.byte_add(room) }.cast::<bindings::ib_mad_send_wr_private>();

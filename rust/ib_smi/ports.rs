@@ -33,6 +33,8 @@ use kernel::{
 /// A port of the MAD layer's: one of a CA's, or port 0 of a switch.
 pub(super) struct Port {
     number: u32,
+    /// What is counted of it.
+    page: Arc<Page>,
     /// To send directed-route SMPs with.
     pub(super) direct: Option<Pin<KBox<Queue>>>,
     /// To answer LID-routed SMPs with, through ib_mad.
@@ -43,7 +45,7 @@ pub(super) struct Port {
 
 impl Port {
     /// Opens a port, as far as it goes: one that cannot send in one way still sends in the others.
-    fn open(device: &Device, number: u32) -> Self {
+    fn open(device: &'static Device, number: u32) -> Result<Self> {
         let failed = |what: &str, error: &Error| {
             pr_err!(
                 "{} port {number}: no {what} (error {})\n",
@@ -57,8 +59,16 @@ impl Port {
                 .ok()
         };
         let has_smi = device.has_smi(number);
-        Self {
+        Ok(Self {
             number,
+            page: Arc::new(
+                Page {
+                    device,
+                    port: number,
+                    tally: Tally::new(),
+                },
+                GFP_KERNEL,
+            )?,
             smi: agent(has_smi, "agent on QP0", SpecialQp::Smi),
             gsi: agent(device.has_gsi(number), "agent on QP1", SpecialQp::Gsi),
             direct: agent(has_smi, "agent on QP0", SpecialQp::Smi).and_then(|agent| {
@@ -66,14 +76,19 @@ impl Port {
                     .inspect_err(|error| failed("send slots on QP0", error))
                     .ok()
             }),
-        }
+        })
+    }
+
+    /// Returns the counters.
+    #[inline]
+    pub(super) fn tally(&self) -> &Tally {
+        &self.page.tally
     }
 }
 
 /// The ports of a device.
 pub(crate) struct Ports {
     ports: KVec<Port>,
-    sheet: Arc<Sheet>,
     place: Place,
 }
 
@@ -83,13 +98,6 @@ impl Ports {
     /// Returns the port of that number: on a switch, port 0.
     pub(super) fn get(&self, number: u32) -> Option<&Port> {
         self.ports.iter().find(|port| port.number == number)
-    }
-
-    /// Returns the counters of the port of that number.
-    #[inline]
-    fn tally(&self, number: u32) -> Option<&Tally> {
-        let page = self.sheet.pages.iter().find(|page| page.port == number)?;
-        Some(&page.tally)
     }
 
     /// How full QP0 of a port is.
@@ -112,7 +120,7 @@ impl Ports {
 /// Calls `f`, which may sleep, with the counters of a port; returns whether it has some.
 #[inline]
 pub(super) fn with_tally(device: &Device, number: u32, f: impl FnOnce(&Tally)) -> Option<()> {
-    Ports::of(device, |ports| ports.tally(number).map(f)).flatten()
+    Ports::of(device, |ports| ports.get(number).map(Port::tally).map(f)).flatten()
 }
 
 /// Calls `f`, which may sleep, with our agent on QP0 of a port.
@@ -133,25 +141,13 @@ impl Client for Ports {
 
     fn add(device: &'static Device) -> Result<KBox<Self>> {
         let (mut ports, mut pages) = (KVec::new(), KVec::new());
-        for port in device.mad_ports() {
-            let tally = Tally::new();
-            ports.push(Port::open(device, port), GFP_KERNEL)?;
-            pages.push(
-                Page {
-                    device,
-                    port,
-                    tally,
-                },
-                GFP_KERNEL,
-            )?;
+        for number in device.mad_ports() {
+            let port = Port::open(device, number)?;
+            pages.push(port.page.clone(), GFP_KERNEL)?;
+            ports.push(port, GFP_KERNEL)?;
         }
-        let sheet = Arc::new(Sheet { device, pages }, GFP_KERNEL)?;
-        let this = Self {
-            ports,
-            place: Place::take(sheet.clone())?,
-            sheet,
-        };
-        Ok(KBox::new(this, GFP_KERNEL)?)
+        let place = Place::take(Arc::new(Sheet { device, pages }, GFP_KERNEL)?)?;
+        Ok(KBox::new(Self { ports, place }, GFP_KERNEL)?)
     }
 
     fn renamed(&self) {

@@ -151,7 +151,7 @@ fn pass(
     if !hop.is_discarded() {
         hop.obstacle = post(port, outgoing, &hop).err();
     }
-    hop.settle();
+    hop.settle(port.map(Port::tally));
 }
 
 /// Returns whether ib_core's own function may have judged the SMP on arrival, and judged it wrongly:

@@ -302,13 +302,29 @@ impl Port {
         Some(qp.faults(look))
     }
 
-    /// Lets there be faults of the link, or none any more. Returns those that there were.
-    pub(crate) fn stage(&self, faults: Option<KBox<LinkFaults>>) -> Option<KBox<LinkFaults>> {
-        let faulty = faults.is_some();
-        let before = core::mem::replace(&mut *self.faults.lock(), faults);
+    /// Lets there be faults of the link. Gives them back if there are some already.
+    pub(crate) fn stage(&self, faults: KBox<LinkFaults>) -> Result<(), KBox<LinkFaults>> {
+        {
+            let mut slot = self.faults.lock();
+            if slot.is_some() {
+                return Err(faults);
+            }
+            *slot = Some(faults);
+        }
+        self.set_faulty(true);
+        Ok(())
+    }
+
+    /// Lets there be no faults of the link. Returns those that there were.
+    pub(crate) fn unstage(&self) -> Option<KBox<LinkFaults>> {
+        self.set_faulty(false);
+        self.faults.lock().take()
+    }
+
+    /// Lets packets look at the faults of the link, or not.
+    fn set_faulty(&self, faulty: bool) {
         let _config = self.config.lock();
         self.glance.set_faulty(faulty);
-        before
     }
 
     /// Looks at the faults of the link, if there are any, or changes them.

@@ -16,12 +16,14 @@ BROKEN=125
 # The functions of ib_core that decide about directed-route SMPs, by their original names.
 # shellcheck disable=SC2034
 ORIGINALS=(smi_handle_dr_smp_recv smi_handle_dr_smp_send smi_check_forward_dr_smp smi_get_fwd_port
+	opa_smi_handle_dr_smp_recv opa_smi_handle_dr_smp_send opa_smi_check_forward_dr_smp opa_smi_get_fwd_port
 	agent_send_response)
 
 # What stands in for them while ib_smi is loaded, by names that can be traced.
 # shellcheck disable=SC2034
 REPLACEMENTS=(ib_smi_handle_dr_smp_recv ib_smi_handle_dr_smp_send ib_smi_check_forward_dr_smp
-	ib_smi_get_fwd_port ib_smi_agent_send_response)
+	ib_smi_get_fwd_port ib_smi_opa_handle_dr_smp_recv ib_smi_opa_handle_dr_smp_send
+	ib_smi_opa_check_forward_dr_smp ib_smi_opa_get_fwd_port ib_smi_agent_send_response)
 
 COMMAND=()
 # The command's status, with which the recipe ends.
@@ -229,7 +231,7 @@ cleanup() {
 	[ ! -d "$INSTANCE" ] || rmdir "$INSTANCE"
 }
 
-# Prints the numbers and names of a field of the events, `NUMBER NAME` a line: names point|verdict|rule|reason
+# Prints the numbers and names of a field of the events, `NUMBER NAME` a line: names point|format|verdict|rule|reason
 names() {
 	sed -n "s/.*__print_symbolic(REC->$1,\([^)]*\)).*/\1/p" "$T/events/ib_smi/ib_smi_discard/format" |
 		sed 's/}/\n/g' | sed -n 's/.*{ *\([0-9]*\), "\(.*\)".*/\1 \2/p'
@@ -237,7 +239,7 @@ names() {
 
 # Puts in the names for the numbers of a histogram's keys.
 named() {
-	awk -v fields="point verdict rule reason" '
+	awk -v fields="point format verdict rule reason" '
 		FILENAME != "-" { names[$1 " " $2] = $3; next }
 		{
 			n = split(fields, field, " ")
@@ -251,7 +253,7 @@ named() {
 					$0 = substr($0, 1, RSTART - 1) found substr($0, RSTART + RLENGTH)
 				}
 			print
-		}' <(for field in point verdict rule reason; do names $field | sed "s/^/$field /"; done) -
+		}' <(for field in point format verdict rule reason; do names $field | sed "s/^/$field /"; done) -
 }
 
 # Prints 64 bits with their bytes the other way round: the events of ib_mad keep network byte order.

@@ -55,7 +55,7 @@ impl Record {
     pub(super) const WORDS: usize = 7 + PATH_LEN / 8;
 
     /// Gives the words to `put`, by their numbers.
-    pub(super) fn to_words(&self, mut put: impl FnMut(usize, u64)) {
+    pub(super) fn each_word(&self, mut put: impl FnMut(usize, u64)) {
         put(0, self.sequence);
         put(1, self.sent);
         put(2, self.done);

@@ -89,7 +89,7 @@ impl Slot {
             return false;
         }
         self.tid.store(tid, ordering::Relaxed);
-        record.to_words(|at, value| {
+        record.each_word(|at, value| {
             if let Some(word) = self.record.get(at) {
                 word.store(value, ordering::Relaxed);
             }

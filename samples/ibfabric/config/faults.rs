@@ -132,7 +132,8 @@ impl NodeFaultsDir {
             port.counters.count_faults()?;
         }
         let faults = KBox::new(NodeFaults::new(), GFP_KERNEL)?;
-        node.software.stage(Some(faults));
+        // There are none: configfs has one directory of a name.
+        node.software.stage(faults)?;
         Ok(Self(Place { fabric, node }))
     }
 
@@ -191,7 +192,7 @@ impl NodeFaultsDir {
 
 impl Drop for NodeFaultsDir {
     fn drop(&mut self) {
-        self.0.node.software.stage(None);
+        self.0.node.software.unstage();
     }
 }
 

@@ -207,10 +207,21 @@ impl Software {
         })
     }
 
-    /// Lets there be faults, or none any more.
-    pub(crate) fn stage(&self, faults: Option<KBox<NodeFaults>>) {
-        self.faulty.store(faults.is_some(), Relaxed);
-        let before = core::mem::replace(&mut *self.faults.lock(), faults);
+    /// Lets there be faults, unless there are some already.
+    pub(crate) fn stage(&self, faults: KBox<NodeFaults>) -> Result {
+        let mut slot = self.faults.lock();
+        if slot.is_some() {
+            return Err(EBUSY);
+        }
+        *slot = Some(faults);
+        self.faulty.store(true, Relaxed);
+        Ok(())
+    }
+
+    /// Lets there be no faults.
+    pub(crate) fn unstage(&self) {
+        self.faulty.store(false, Relaxed);
+        let before = self.faults.lock().take();
         drop(before);
     }
 

@@ -81,18 +81,18 @@ impl PortFaultsDir {
             );
             return Err(EINVAL);
         };
-        let dir = Self { place, number };
-        let port = dir.port().ok_or(EINVAL)?;
+        let port = place.node.port(number).ok_or(EINVAL)?;
         port.counters.count_faults()?;
         if number != 0 {
-            let at = PortRef {
-                node: dir.place.node.clone(),
-                number,
-            };
-            // There is one directory of a port, so that there were none.
-            let _none = port.stage(Some(LinkFaults::new(at)?));
+            let node = place.node.clone();
+            // There are none: configfs has one directory of a name.
+            port.stage(LinkFaults::new(PortRef { node, number })?)
+                .map_err(|faults| {
+                    faults.end();
+                    EBUSY
+                })?;
         }
-        Ok(dir)
+        Ok(Self { place, number })
     }
 
     /// What configfs has to know.
@@ -213,7 +213,7 @@ impl PortFaultsDir {
 impl Drop for PortFaultsDir {
     fn drop(&mut self) {
         let Some(port) = self.port() else { return };
-        if let Some(faults) = port.stage(None) {
+        if let Some(faults) = port.unstage() {
             faults.end();
         }
         for kind in [QpKind::Smi, QpKind::Gsi] {
