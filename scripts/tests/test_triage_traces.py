@@ -24,6 +24,18 @@ def test_case(case):
     assert brief(only(writer)) == expected
 
 
+def test_omni_path():
+    # Its permissive LIDs are wider.
+    writer = Writer()
+    writer.send(slid=0xFFFFFFFF, dlid=0xFFFFFFFF)
+    writer.out(1, 2, slid=0xFFFFFFFF, dlid=0xFFFFFFFF)
+    line = ("seq=1 device=hca0 port=1 tid=0x1900005eed method=0x01 attr=0x0011 mod=0x0 hops=4 path=0,1,5,8,6 "
+            "drdlid=0xffffffff state=lost")
+    requests, _ = triage(writer, [line])
+    assert brief(requests[0].finding) == ("never-arrived", 3, "sw1")
+    assert requests[0].title == "Get NodeInfo along 0,1,5,8,6 (TID 0x1900005eed)"
+
+
 def test_what_is_said_of_discards():
     assert "by rule C14-9:2: no-such-port" in only(dropped_by_a_switch()[0]).what
     # The rules would have let these pass.
@@ -143,6 +155,15 @@ def test_the_ledger_counts():
     writer.all()
     finding = only(writer, [line.format("late", 250000)])
     assert brief(finding) == ("late", 0, "hca0") and finding.late_ms == 50
+
+
+def test_the_ledger_of_more_hops_than_a_path_has():
+    writer, expected = hop_count_64()
+    line = ("seq=1 device=hca0 port=1 tid=0x1900005eed method=0x01 attr=0x0011 mod=0x0 hops=64 path=0" + ",1" * 63
+            + " state=refused")
+    assert brief(only(writer, [line])) == expected
+    requests, _ = triage(Writer(), [line])
+    assert brief(requests[0].finding) == expected and "over 64 hops" in requests[0].title
 
 
 def test_the_ledgers_own_order_and_head():

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .event import PERMISSIVE
+from .event import PERMISSIVE, lid
 
 FILE = Path("/sys/kernel/debug/ib_smi/ledger")
 WORD = re.compile(r"(\w+)=(\S*)")
@@ -83,8 +83,11 @@ def entry(line):
         return None
     path = words.get("path", "")
     elements = tuple(map(int, path.split(",")[1:])) if re.fullmatch(r"\d+(,\d+)*", path) else None
-    lids = {name: value for name, word in (("slid", "drslid"), ("dlid", "drdlid"))
-            if (value := number(words.get(word))) is not None}
+    # Of more than 63 hops it has as many as there is room for.
+    if elements is not None and words.get("hops", str(len(elements))) != str(len(elements)):
+        elements = None
+    lids = {name: lid(words[word]) for name, word in (("slid", "drslid"), ("dlid", "drdlid"))
+            if number(words.get(word)) is not None}
     return Entry(**wanted, device=words["device"], path=elements, state=words["state"], text=line.strip(), words=words,
                  rtt_us=number(words.get("rtt_us")), timeout_ms=number(words.get("timeout_ms")),
                  retries=number(words.get("retries")) or 0, status=number(words.get("status")) or 0,
@@ -124,7 +127,7 @@ def join(requests, entries, make):
     # A TID can come again: the requests that were sent first are those of the entries that are first.
     for found in sorted(entries, key=lambda found: found.seq):
         fits = waiting.get((found.device, found.port, found.tid, found.attr, found.mod), [])
-        fit = next((request for request in fits if found.path in (None, request.path)), None)
+        fit = next((request for request in fits if found.path is None or found.path == request.path), None)
         if fit is None:
             requests.append(make(found))
         else:
