@@ -12,7 +12,7 @@ ATTRIBUTES = {0x02: "Notice", 0x10: "NodeDescription", 0x11: "NodeInfo", 0x12: "
               0x20: "SMInfo", 0x30: "VendorDiag", 0x31: "LedInfo"}
 # What only a subnet manager answers.
 SM_ATTRIBUTES = (0x20,)
-GUID_INFO, PORT_INFO = 0x14, 0x15
+PORT_INFO = 0x15
 
 # Bits 2 to 4 of a MAD's status.
 CODES = {1: "the base or class version is not supported", 2: "the method is not supported",
