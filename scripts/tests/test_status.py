@@ -167,7 +167,9 @@ def test_in_a_guest(guest_stock):
     assert found["module"]["is_file"] is True and len(found["module"]["build_id"]) == 40
     (patch,) = found["livepatches"]
     assert patch["enabled"] and not patch["transition"]
-    assert patch["objects"]["ib_core"]["patched"] and len(patch["objects"]["ib_core"]["functions"]) == 6
+    assert patch["objects"]["ib_core"]["patched"]
+    assert {"agent_send_response", "local_completions", "smi_handle_dr_smp_recv", "smi_handle_dr_smp_send"} <= set(
+        patch["objects"]["ib_core"]["functions"])
     order = [module["name"] for module in found["modules"]]
     assert order == ["ib_core", "ibfabric", "ib_umad", "ib_smi"]
     ports = {(device["name"], port["number"]): port for device in found["devices"] for port in device["ports"]}

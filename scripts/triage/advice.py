@@ -124,7 +124,7 @@ def after_error_status(request, finding, _):
     """An SMA that refuses."""
     path = request.path if request.path is not None else ()
     number = finding.status >> 2 & 7
-    if number == 7 and request.attr in (names.PORT_INFO, names.GUID_INFO):
+    if number == 7 and request.attr == names.PORT_INFO:
         yield query(request, "nodeinfo", path), (f"NumPorts: the modifier was {request.mod:#x}. For PortInfo it is the "
                                                  "port: 1 to NumPorts, and 0 on a switch alone; ports count from 1")
     elif number == 7:

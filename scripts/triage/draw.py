@@ -132,7 +132,8 @@ def node(row, y):
         f'<rect x="{LEFT}" y="{y}" width="{NODE_WIDTH}" height="36" rx="6" fill="{"#ffebe9" if failed else "#f6f8fa"}" '
         f'stroke="{colour}"{dash}/>',
         label(LEFT + NODE_WIDTH / 2, y + 23, row.node, fill=colour, anchor="middle"),
-        label(LEFT - 10, y + 23, row.request, fill=BAD if failed and row.failed == "request" else "black", anchor="end"),
+        label(LEFT - 10, y + 23, row.request, fill=BAD if failed and row.failed == "request" else "black",
+              anchor="end"),
         label(LEFT + NODE_WIDTH + 10, y + 23, row.response,
               fill=BAD if failed and row.failed == "response" else "black")]
 
@@ -148,7 +149,8 @@ def link(row, after, y):
         dash = "" if went and not lost else ' stroke-dasharray="3 4"'
         parts.append(f'<line x1="{x}" y1="{top}" x2="{x}" y2="{bottom}" stroke="{colour}" stroke-width="2"{dash}/>')
         if lost:
-            parts.append(label(x, (top + bottom) / 2 + 7, "✗", fill=BAD, weight="bold", anchor="middle"))
+            middle = (top + bottom) / 2
+            parts.append(f'<path d="M {x - 8} {middle - 8} l 16 16 m 0 -16 l -16 16" stroke="{BAD}" stroke-width="3"/>')
         elif went:
             tip, back = (bottom, bottom - 8) if way == "request" else (top, top + 8)
             parts.append(f'<path d="M {x - 5} {back} L {x} {tip} L {x + 5} {back}" fill="none" stroke="{colour}" '

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 PERMISSIVE = 0xFFFF
+OPA_PERMISSIVE = 0xFFFFFFFF
 DIRECTED_ROUTE = 0x81
 
 LINE = re.compile(r"\b(?P<time>\d+(?:\.\d+)?): +(?:ib_smi:)?ib_smi_(?P<event>\w+): +(?P<text>\S.*)$")
@@ -114,6 +115,12 @@ class Event:
         return self.path[self.after - 1]
 
 
+def lid(text):
+    """A LID. A permissive one is the same whether InfiniBand or Omni-Path has it."""
+    number = int(text, 0)
+    return PERMISSIVE if number == OPA_PERMISSIVE else number
+
+
 def read(line, number=0):
     """The event in a line; None if there is none."""
     found = fields(line)
@@ -126,7 +133,7 @@ def read(line, number=0):
             int(found["after"]), int(found["count"]), found["verdict"], int(found["lid"], 0), found["rule"],
             found["reason"], tuple(int(port, 0) for port in found["path"].split(",") if port),
             int(found["method"], 0), int(found["attr"], 0), int(found["mod"], 0), int(found["status"], 0),
-            int(found["tid"], 0), int(found["drslid"], 0), int(found["drdlid"], 0),
+            int(found["tid"], 0), lid(found["drslid"]), lid(found["drdlid"]),
             found.get("point", found["event"]), int(found.get("class", "0x81"), 0), number, line.strip())
     except ValueError as error:
         raise EventError(f"a number cannot be read: {error}") from error

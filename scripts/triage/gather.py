@@ -16,12 +16,17 @@ SAME_STEP, NEXT_HOP, SAME_LINK, SAME_NODE, SAME_PATH = 16, 2, 4, 4, 2
 def gather(events, known=None):
     """The requests in a trace, in the order in which they began, and the links that the events show.
 
-    The first round is for the links, by which the second tells apart what goes over them.
+    If an event could belong to several requests, the first round is for the links, by which the second
+    tells apart what goes over them.
     """
     events = [event for event in events if event.is_directed]
-    inferred = wires.infer(attempts_of(Gatherer(known).take(events)))
-    requests = Gatherer(known or inferred).take(events)
-    return requests, wires.infer(attempts_of(requests))
+    gatherer = Gatherer(known)
+    requests = gatherer.take(events)
+    inferred = wires.infer(attempts_of(requests))
+    if gatherer.is_contested and known is None:
+        requests = Gatherer(inferred).take(events)
+        inferred = wires.infer(attempts_of(requests))
+    return requests, inferred
 
 
 def attempts_of(requests):
@@ -35,6 +40,8 @@ class Gatherer:
     def __init__(self, wiring=None):
         self.wiring = wiring or wires.Wiring()
         self.requests = []
+        # Whether an event could have belonged to more than one request.
+        self.is_contested = False
         # Requests by what their events share.
         self.groups = {}
 
@@ -67,6 +74,7 @@ class Gatherer:
         equal = [(request, attempt) for score, request, attempt in scores if score == best]
         # Of tries of one request the last is under way; of several requests the first has waited longest.
         same = all(request is equal[0][0] for request, _ in equal)
+        self.is_contested = self.is_contested or any(request is not equal[0][0] for _, request, _ in scores)
         return equal[-1 if same else 0][1], same
 
     def begin(self, event, group):

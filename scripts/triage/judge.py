@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Finds what happened to each request."""
 
-from . import outgoing, returning
-from .event import PERMISSIVE
-from .links import because, no_route, note_counters, split
+from . import booked, outgoing, returning
 from .misrouted import misrouted
 from .verdict import Finding
 
@@ -22,7 +20,7 @@ def judge_all(scene):
 def judge(request, scene):
     """What happened to a request, all its tries taken together."""
     if not request.attempts:
-        return by_ledger(request, scene)
+        return booked.judge(request.entry, scene)
     findings = [judge_attempt(request, attempt, scene) for attempt in request.attempts]
     finding = next((found for found in findings if found.verdict == "misrouted"), None)
     finding = finding or next((found for found in findings if found.verdict == "ok"), findings[-1])
@@ -68,28 +66,4 @@ def correct(finding, request, scene):
         finding.what = (f"events were lost while it was under way, so that it may have gone on; as far as is seen: "
                         f"{finding.what}")
         finding.verdict, finding.certain = "unknown", False
-    return finding
-
-
-def by_ledger(request, scene):
-    """What the ledger says of a request that has no event."""
-    entry = request.entry
-    evidence = [f"ledger: {entry.text}"]
-    if entry.state == "answered":
-        return Finding("ok", "answered, as the ledger says", evidence=evidence)
-    if entry.state == "waiting":
-        return Finding("waiting", "its answer was still waited for", evidence=evidence)
-    place = {"device": entry.device, "port": entry.port, "evidence": evidence}
-    if entry.state == "late":
-        return returning.too_late(entry.late_ms, hop=0, **place)
-    if entry.state == "refused":
-        return Finding("never-left", f"{entry.device}:{entry.port} did not send it", hop=0, **place)
-    if entry.slid == PERMISSIVE:
-        return Finding("unknown", "it was sent, no node here has seen it, and no answer came", hop=0, certain=False,
-                       **place)
-    lost = no_route(scene)
-    finding = Finding("never-arrived" if lost else "unknown", "it was sent by LID, and no node here has seen it"
-                      f"{because('no-route' if lost else None)}", hop=0, cause="no-route" if lost else None,
-                      certain=False, **place)
-    note_counters(finding, map(split, lost), scene)
     return finding

@@ -5,10 +5,23 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .event import PERMISSIVE
+from .event import PERMISSIVE, lid
 
 FILE = Path("/sys/kernel/debug/ib_smi/ledger")
 WORD = re.compile(r"(\w+)=(\S*)")
+PLACE = re.compile(r"(\w+)@(\S+):(\d+)")
+
+
+@dataclass
+class Last:
+    """The last that was seen of a request or its answer: where, and what was decided there."""
+
+    point: str
+    device: str
+    port: int
+    egress: int
+    hop: int
+    verdict: str
 
 
 @dataclass
@@ -27,6 +40,10 @@ class Entry:
     rtt_us: int | None = None
     timeout_ms: int | None = None
     retries: int = 0
+    status: int = 0
+    # What was seen last, and the reason if that was a discard.
+    last: Last | None = None
+    reason: str | None = None
     text: str = ""
     slid: int = PERMISSIVE
     dlid: int = PERMISSIVE
@@ -66,11 +83,24 @@ def entry(line):
         return None
     path = words.get("path", "")
     elements = tuple(map(int, path.split(",")[1:])) if re.fullmatch(r"\d+(,\d+)*", path) else None
-    lids = {name: value for name, word in (("slid", "drslid"), ("dlid", "drdlid"))
-            if (value := number(words.get(word))) is not None}
+    # Of more than 63 hops it has as many as there is room for.
+    if elements is not None and words.get("hops", str(len(elements))) != str(len(elements)):
+        elements = None
+    lids = {name: lid(words[word]) for name, word in (("slid", "drslid"), ("dlid", "drdlid"))
+            if number(words.get(word)) is not None}
     return Entry(**wanted, device=words["device"], path=elements, state=words["state"], text=line.strip(), words=words,
                  rtt_us=number(words.get("rtt_us")), timeout_ms=number(words.get("timeout_ms")),
-                 retries=number(words.get("retries")) or 0, **lids)
+                 retries=number(words.get("retries")) or 0, status=number(words.get("status")) or 0,
+                 last=seen_last(words), reason=None if words.get("reason", "-") == "-" else words["reason"], **lids)
+
+
+def seen_last(words):
+    """What a line says was seen last; None if it does not."""
+    match = PLACE.fullmatch(words.get("last", ""))
+    egress, hop = number(words.get("out")), number(words.get("hop"))
+    if match is None or None in (egress, hop) or "verdict" not in words:
+        return None
+    return Last(match[1], match[2], int(match[3]), egress, hop, words["verdict"])
 
 
 def read(file=FILE, since=-1):
@@ -97,7 +127,7 @@ def join(requests, entries, make):
     # A TID can come again: the requests that were sent first are those of the entries that are first.
     for found in sorted(entries, key=lambda found: found.seq):
         fits = waiting.get((found.device, found.port, found.tid, found.attr, found.mod), [])
-        fit = next((request for request in fits if found.path in (None, request.path)), None)
+        fit = next((request for request in fits if found.path is None or found.path == request.path), None)
         if fit is None:
             requests.append(make(found))
         else:

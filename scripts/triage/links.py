@@ -22,13 +22,18 @@ def because(name):
     return f": {CAUSES[name]}" if name else ""
 
 
+def link_state(end, scene):
+    """What is wrong with the link at a port, (device, port), as far as that is known."""
+    if scene.wiring.knows(end[0]) and scene.wiring.peer(*end) is None:
+        return "no-link"
+    return "link-down" if end in scene.wiring.down else None
+
+
 def cause(step, peer, scene):
     """Why an SMP did not come over a link, as far as the link and counters tell."""
     end = (step.device, step.egress)
-    if scene.wiring.knows(step.device) and scene.wiring.peer(*end) is None:
-        return "no-link"
-    if end in scene.wiring.down:
-        return "link-down"
+    if (state := link_state(end, scene)) is not None:
+        return state
     if peer is not None:
         there = scene.counters.get(peer, {})
         at_port_0 = scene.counters.get((peer[0], 0), {})
@@ -50,7 +55,8 @@ def note_stranger(finding, step, place, scene):
     for request in strangers:
         first = request.attempts[0].steps[0]
         near = 0 <= first.time - step.last.time < NEAR
-        if near and (first.place, first.returning) == (place, step.returning) and first.device == device_of(finding.next):
+        there = first.device == device_of(finding.next)
+        if near and there and (first.place, first.returning) == (place, step.returning):
             finding.cause = "damaged"
             finding.evidence.append(f"what came to {first.device} instead: {first.first.text}")
             return

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from . import counters, ledger
-from .source import SourceError, parse
+from .source import SourceError, Trace, parse
 
 TRACING = [Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing")]
 PREFIX = "smi-triage-"
@@ -119,6 +119,14 @@ def record(kilobytes, wait):
     now = time.clock_gettime(time.CLOCK_MONOTONIC)
     entries, rose = ledger.read(since=mark), counters.rise(before, counters.snapshot())
     return Recording(parse(text.splitlines(), "the trace"), entries, rose, status, now)
+
+
+def booked():
+    """The ledger without a trace."""
+    entries = ledger.read()
+    if entries is None:
+        raise SourceError(f"{ledger.FILE} cannot be read: is this root, is the module loaded and debugfs mounted?")
+    return Recording(Trace("the ledger"), entries, {})
 
 
 def run(command, kilobytes, output=None):

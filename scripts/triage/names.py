@@ -12,10 +12,7 @@ ATTRIBUTES = {0x02: "Notice", 0x10: "NodeDescription", 0x11: "NodeInfo", 0x12: "
               0x20: "SMInfo", 0x30: "VendorDiag", 0x31: "LedInfo"}
 # What only a subnet manager answers.
 SM_ATTRIBUTES = (0x20,)
-NOTICE, PORT_INFO, GUID_INFO, SWITCH_INFO = 0x02, 0x15, 0x14, 0x12
-# The words of `smpquery` for attributes.
-QUERIES = {0x10: "nodedesc", 0x11: "nodeinfo", 0x12: "switchinfo", 0x14: "guids", 0x15: "portinfo", 0x16: "pkeys",
-           0x17: "sl2vl", 0x18: "vlarb"}
+PORT_INFO = 0x15
 
 # Bits 2 to 4 of a MAD's status.
 CODES = {1: "the base or class version is not supported", 2: "the method is not supported",

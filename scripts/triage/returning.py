@@ -54,15 +54,16 @@ def led_astray(attempt, before, step):
 
 def ended_elsewhere(request, attempt, last):
     """A finding of an answer that was taken by a node which did not ask, or that is none any more."""
-    common = {"hop": max(last.place, 0), "way": "response", "device": last.device, "port": last.port, "cause": "damaged",
-              "evidence": [last.last.text]}
+    common = {"hop": max(last.place, 0), "way": "response", "device": last.device, "port": last.port,
+              "cause": "damaged", "evidence": [last.last.text]}
     if request.origin not in (None, (last.device, last.port)):
         before = attempt.back[-2] if len(attempt.back) > 1 else last
-        return Finding("lost-on-return", f"{last.where}, which has not asked, took the answer for its own: Hop Pointer was "
-                       f"{last.first.before} of {last.first.count} there", **{**common, "hop": max(before.place, 0)})
+        common["hop"] = max(before.place, 0)
+        return Finding("lost-on-return", f"{last.where}, which has not asked, took the answer for its own: Hop Pointer "
+                       f"was {last.first.before} of {last.first.count} there", **common)
     if not last.first.method & RESPONSE and last.first.method not in names.UNANSWERED:
-        return Finding("lost-on-return", f"what came back to {last.where} has method {last.first.method:#04x}, and is no "
-                       "answer", **common)
+        return Finding("lost-on-return", f"what came back to {last.where} has method {last.first.method:#04x}, and is "
+                       "no answer", **common)
     return None
 
 
@@ -80,7 +81,8 @@ def discarded(request, attempt, step):
     element = event.path[event.before - 2] if 2 <= event.before <= len(event.path) + 1 else None
     says = f"; Return Path element {event.before - 1} is {element}" if element is not None else ""
     by = f"dropped the answer by rule {event.rule}" if event.reason in names.BY_RULE else "could not send the answer"
-    finding = Finding("lost-on-return", f"{step.where} {by}: {event.reason}, {why}{says}", cause="return-path" if damage else None, **common)
+    finding = Finding("lost-on-return", f"{step.where} {by}: {event.reason}, {why}{says}",
+                      cause="return-path" if damage else None, **common)
     finding.evidence += damage
     return finding
 
@@ -172,8 +174,8 @@ def other_way(request, attempt, scene, common):
     recorded = attempt.back[-1].first.path
     for hop, (device, ingress) in enumerate(scene.told.walk(request.origin[0], request.path), 1):
         if hop <= len(recorded) and recorded[hop - 1] != ingress:
-            return Finding("wrong-node", f"the node at hop {hop} was entered by port {recorded[hop - 1]}, as the Return "
-                           f"Path says; the path leads to {device} by port {ingress}, by {scene.told.source}",
+            return Finding("wrong-node", f"the node at hop {hop} was entered by port {recorded[hop - 1]}, as the "
+                           f"Return Path says; the path leads to {device} by port {ingress}, by {scene.told.source}",
                            certain=False, evidence=[attempt.back[-1].last.text], **{**common, "hop": hop})
     return None
 
@@ -188,8 +190,9 @@ def failed(attempt):
     told = answer or attempt.back[-1]
     # In the place of an agent that is not there, ib_mad answers that it does not know the attribute.
     nobody = event.attr in names.SM_ATTRIBUTES and event.status >> 2 & 7 == names.UNSUPPORTED
-    return Finding("nobody-listens" if nobody else "error-status", f"{where} answered with status {event.status:#06x}: {names.status(event.status)}"
-                   + ("; no subnet manager runs there" if nobody else ""),
+    what = f"{where} answered with status {event.status:#06x}: {names.status(event.status)}"
+    return Finding("nobody-listens" if nobody else "error-status",
+                   what + ("; no subnet manager runs there" if nobody else ""),
                    hop=event.count, device=answer.device if answer else None, port=answer.port if answer else None,
                    way="response", status=event.status, evidence=[told.last.text])
 

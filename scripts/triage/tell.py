@@ -3,7 +3,6 @@
 
 import textwrap
 
-from . import names
 from .verdict import VERDICTS
 
 WIDTH = 110
@@ -117,7 +116,7 @@ def summary(scene, requests):
     if again:
         text += f" ({again} of them after more than one try)"
     if bad:
-        text += ", " + ", ".join(f"{number} {name}" for name, number in counted.items() if name not in ("ok", "waiting"))
+        text += "".join(f", {number} {name}" for name, number in counted.items() if name not in ("ok", "waiting"))
     if counted.get("waiting"):
         text += f", {counted['waiting']} under way"
     yield text + ("; all is well" if not bad else "")
@@ -130,8 +129,8 @@ def remarks(trace):
         yield f"the ring buffer lost {trace.lost} events: what rests on them is not judged (--buffer makes it larger)"
     for event in trace.events:
         if not event.is_directed:
-            yield (f"{event.device}:{event.port} lost an answer of class {event.mgmt_class:#04x} that was to go by LID: "
-                   f"{event.reason} (TID {event.tid:#x})")
+            yield (f"{event.device}:{event.port} lost an answer of class {event.mgmt_class:#04x} that was to go by "
+                   f"LID: {event.reason} (TID {event.tid:#x})")
     if trace.skipped:
         yield f"{trace.skipped} lines were of something else"
     for number, why in trace.unreadable[:5]:

@@ -18,6 +18,12 @@ class Step:
     # Whether it can be a step of no other request.
     is_sure: bool = True
 
+    def __post_init__(self):
+        """Takes over what all events of a step have in common."""
+        first = self.events[0]
+        self.device, self.place, self.returning = first.device, first.place, first.returning
+        self.is_switch, self.ingress, self.time = first.is_switch, first.ingress, first.time
+
     @property
     def first(self):
         """The event that began it."""
@@ -27,12 +33,6 @@ class Step:
     def last(self):
         """The event that ended it."""
         return self.events[-1]
-
-    def __getattr__(self, name):
-        # What all events of a step have in common.
-        if name in ("device", "place", "returning", "is_switch", "time", "ingress", "element"):
-            return getattr(self.events[0], name)
-        raise AttributeError(name)
 
     @property
     def egress(self):

@@ -48,11 +48,6 @@ class Wiring:
             here = there[0]
         return found
 
-    def describe(self, device, port):
-        """A port's other end in words."""
-        peer = self.peer(device, port)
-        return f"{peer[0]}:{peer[1]}" if peer else None
-
 
 def crossings(attempts):
     """The links that SMPs have gone over: (from, to, whether a CA sent), both (device, port)."""

@@ -37,7 +37,8 @@ def port(host, name, number, queue_pairs, files):
     mask = int(host.text(f"{folder}/cap_mask") or "0", 16)
     own = files.get((name, number), {})
     return {
-        "number": number, "state": word(host.text(f"{folder}/state")), "phys_state": word(host.text(f"{folder}/phys_state")),
+        "number": number, "state": word(host.text(f"{folder}/state")),
+        "phys_state": word(host.text(f"{folder}/phys_state")),
         "rate": host.text(f"{folder}/rate"), "link_layer": host.text(f"{folder}/link_layer"),
         "lid": integer(host.text(f"{folder}/lid")), "sm_lid": integer(host.text(f"{folder}/sm_lid")),
         "is_sm": bool(mask & IS_SM), "umad": own.get("umad"), "issm": own.get("issm"),

@@ -38,9 +38,9 @@ def of_module(status):
     module, switches = status["module"], [d["name"] for d in status["devices"] if d["kind"] == "switch"]
     if not module["loaded"]:
         if switches:
-            yield Trouble(PROBLEM, f"{SMI} is not loaded: with the stock SMI the switches here ({', '.join(switches[:4])}"
-                          f"{' …' if len(switches) > 4 else ''}) answer no directed route and pass none on",
-                          "scripts/load")
+            names = ", ".join(switches[:4]) + (" …" if len(switches) > 4 else "")
+            yield Trouble(PROBLEM, f"{SMI} is not loaded: with the stock SMI the switches here ({names}) answer no "
+                          "directed route and pass none on", "scripts/load")
         else:
             yield Trouble(NOTE, f"{SMI} is not loaded: the stock SMI is at work", "scripts/load")
         if not status["kernel"]["has_livepatch"]:
@@ -72,8 +72,9 @@ def of_livepatch(status):
     for other in others:
         shared = sorted(mine & {name for part in other["objects"].values() for name in part["functions"]})
         if shared:
-            yield Trouble(PROBLEM, f"the livepatch {other['name']} patches the same functions: {', '.join(shared)}; the "
-                          "one that was enabled last is at work", f"echo 0 >/sys/kernel/livepatch/{other['name']}/enabled")
+            yield Trouble(PROBLEM, f"the livepatch {other['name']} patches the same functions: {', '.join(shared)}; "
+                          "the one that was enabled last is at work",
+                          f"echo 0 >/sys/kernel/livepatch/{other['name']}/enabled")
 
 
 def of_modules(status):
@@ -84,7 +85,8 @@ def of_modules(status):
             yield Trouble(NOTE, "no RDMA here: ib_core is not loaded (or is built in), and there is no device",
                           "load the driver of the adapter, such as mlx5_ib, or ibfabric")
         else:
-            yield Trouble(NOTE, "there is no RDMA device", "load the driver of the adapter, such as mlx5_ib, or ibfabric")
+            yield Trouble(NOTE, "there is no RDMA device",
+                          "load the driver of the adapter, such as mlx5_ib, or ibfabric")
         return
     ports = [port for device in status["devices"] for port in device["ports"] if port["link_layer"] != "Ethernet"]
     if ports and not any(port["umad"] for port in ports):
@@ -118,12 +120,14 @@ def of_port(name, device, port):
         yield Trouble(PROBLEM, f"{name} is DOWN, {port['phys_state']}: SMPs neither leave nor come",
                       ADVICE.get(port["phys_state"], "check the cable and the port at the other end"))
     elif port["state"] in ("INIT", "ARMED"):
-        yield Trouble(NOTE, f"{name} is {port['state']}: no subnet manager has brought it up; directed routes work all the "
-                      "same", "start opensm somewhere in the subnet, or see its log")
+        yield Trouble(NOTE, f"{name} is {port['state']}: no subnet manager has brought it up; directed routes work all "
+                      "the same", "start opensm somewhere in the subnet, or see its log")
     elif port["state"] == "ACTIVE" and not port["sm_lid"] and device["kind"] != "switch":
-        yield Trouble(NOTE, f"{name} is ACTIVE, but has no SM LID: no subnet manager looks after it", "sminfo; start opensm")
+        yield Trouble(NOTE, f"{name} is ACTIVE, but has no SM LID: no subnet manager looks after it",
+                      "sminfo; start opensm")
     if port["qp0"] == "none" and port["issm"]:
-        yield Trouble(PROBLEM, f"{name} has no QP0: the MAD layer does not serve it", "dmesg: did ib_core fail to open it?")
+        yield Trouble(PROBLEM, f"{name} has no QP0: the MAD layer does not serve it",
+                      "dmesg: did ib_core fail to open it?")
     elif port["qp0"] == "none" and port["umad"]:
         yield Trouble(NOTE, f"{name} has no SMI: no SMP goes through this port", "")
     elif port["qp0"] not in (None, "RTS"):
@@ -146,8 +150,8 @@ def of_tracing(status):
         yield Trouble(PROBLEM, "events are on, but the ring buffer takes nothing",
                       f"echo 1 >{tracing['tracefs']}/tracing_on")
     if tracing["triggers"]:
-        yield Trouble(NOTE, f"triggers are set: {', '.join(tracing['triggers'])}; the module cannot be unloaded with them",
-                      "write each to its file once more, with ! before it")
+        yield Trouble(NOTE, f"triggers are set: {', '.join(tracing['triggers'])}; the module cannot be unloaded with "
+                      "them", "write each to its file once more, with ! before it")
     if tracing["discards"]:
         counted = ", ".join(f"{name} {count}" for name, count in tracing["discards"].items())
         yield Trouble(NOTE, f"SMPs were discarded since the module was loaded: {counted}",

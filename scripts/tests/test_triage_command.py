@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0
+"""smi-triage as a command, on traces written by hand: what it reads, prints and exits with. No guest is needed."""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+# pylint: disable=wrong-import-position
+from trace_cases import CASES, dropped_by_a_switch, lost_going_out, silence  # noqa: E402
+from traces import Writer  # noqa: E402
+from triage import source  # noqa: E402
+
+TRIAGE = Path(__file__).resolve().parents[1] / "smi-triage"
+
+
+def run(*words, text=None):
+    """Runs the command. Returns its status, output and error output."""
+    done = subprocess.run([sys.executable, "-B", TRIAGE, *words], input=text, capture_output=True, text=True,
+                          check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_lines_of_something_else():
+    writer, _ = silence()
+    text = "\n".join(["# tracer: nop", "", "   <idle>-0  [000] d.h1.   99.0: sched_switch: x", *writer.lines])
+    status, out, _ = run("-", text=text)
+    assert status == 16
+    assert "1 lines were of something else" in out
+
+
+def test_a_line_that_is_cut_off():
+    writer, _ = silence()
+    text = "\n".join([*writer.lines, writer.lines[-1][:150]])
+    status, out, _ = run("-", text=text)
+    assert status == 16 and f"-:{len(writer.lines) + 1}: not read: ib_smi_recv lacks" in out
+    status, out, err = run("-", text=writer.lines[0][:150])
+    assert (status, out) == (1, "") and "-:1: ib_smi_send lacks reason=, path=" in err and "cut off" in err
+
+
+@pytest.mark.parametrize("text, status, says", [
+    ("", 3, "no ib_smi event in -"),
+    ("hello\n", 3, "1 lines were of something else"),
+    ("a\0b", 1, "neither text nor a file of 'trace-cmd record'"),
+    ("1.0: ib_smi_recv: sw0\n", 1, "-:1: ib_smi_recv does not begin with a device"),
+])
+def test_what_cannot_be_judged(text, status, says):
+    got, out, err = run("-", text=text)
+    assert (got, out) == (status, "") and says in err
+
+
+def test_wrong_arguments(tmp_path):
+    for words in ([], ["--watch", "soon"], ["--"], ["-", "--watch", "1s"], ["-", "--guid", "hca0"]):
+        assert run(*words, text="")[0] == 2
+    status, _, err = run(str(tmp_path / "none"))
+    assert status == 1 and "No such file" in err
+    (tmp_path / "bad.dat").write_bytes(source.TRACE_DAT + b"\x00\x01")
+    status, _, err = run(str(tmp_path / "bad.dat"))
+    assert status == 1 and "trace-cmd" in err
+    (tmp_path / "bad.txt").write_text("nonsense\n")
+    status, _, err = run("-", "--fabric", str(tmp_path / "bad.txt"), text="")
+    assert status == 1 and "bad.txt:1:" in err
+
+
+def test_json():
+    writer, _ = dropped_by_a_switch()
+    status, out, _ = run("--json", "-", text="\n".join(writer.lines))
+    found = json.loads(out)
+    (request,) = found["requests"]
+    assert status == found["status"] == 12
+    assert (request["verdict"], request["hop"], request["device"], request["rule"], request["reason"]) == (
+        "dropped", 2, "sw1", "C14-9:2", "no-such-port")
+    assert request["path"] == [0, 1, 5, 9, 6] and request["sender"] == {"device": "hca0", "port": 1}
+    assert request["tries"] == 1 and request["checks"][0]["command"] == "smpquery -C hca0 -P 1 -D nodeinfo 0,1,5"
+    assert [(step["place"], step["device"]) for step in request["steps"]] == [(0, "hca0"), (1, "sw0"), (2, "sw1")]
+
+
+def test_one_tid():
+    writer, _ = lost_going_out()
+    text = "\n".join(writer.lines)
+    assert run("--tid", "77", "-", text=text)[0] == 0
+    # A log has the low half.
+    assert run("--tid", "0x5eed", "-", text=text)[0] == 11
+    status, _, err = run("--tid", "0x99", "-", text=text)
+    assert status == 3 and "no SMP with TID 0x99, but 2 others" in err
+
+
+def test_drawings(tmp_path):
+    for case in CASES:
+        writer, (_, hop, _) = case()
+        file = tmp_path / f"{case.__name__}.svg"
+        _, out, _ = run("--draw", str(file), "-", text="\n".join(writer.lines))
+        root = xml.etree.ElementTree.parse(file).getroot()
+        assert root.tag.endswith("svg") and "✗" in out, case.__name__
+        assert any("#cf222e" in (part.get("stroke") or "") for part in root.iter()), case.__name__
+        assert f"at hop {hop}" in out
+
+
+def test_a_fabric_from_a_file(tmp_path):
+    text = ('switchguid=0x2(2)\nSwitch\t4 "S-0000000000000002"\t\t# "leaf" base port 0 lid 0 lmc 0\n'
+            '[1]\t"H-0000000000000010"[1](11) \t\t# "one hca0" lid 0 4xQDR\n'
+            '[2]\t"H-0000000000000020"[1](21) \t\t# "two hca0" lid 0 4xQDR\n\n'
+            'caguid=0x10\nCa\t1 "H-0000000000000010"\t\t# "one hca0"\n'
+            '[1](11) \t"S-0000000000000002"[1]\t\t# lid 0 lmc 0 "leaf" lid 0 4xQDR\n\n'
+            'caguid=0x20\nCa\t1 "H-0000000000000020"\t\t# "two hca0"\n'
+            '[1](21) \t"S-0000000000000002"[2]\t\t# lid 0 lmc 0 "leaf" lid 0 4xQDR\n')
+    (tmp_path / "fabric").write_text(text)
+    words = ("--fabric", str(tmp_path / "fabric"), "--guid", "hca0=0x10", "-")
+    chain = (("hca0", 0, 1), ("sw0", 1, 2), ("hca1", 1, 0))
+    writer = Writer()
+    writer.send(chain, (1, 2))
+    writer.back(0, 0, chain, (1, 1))
+    # Only the own end is seen. The Return Path agrees with the file.
+    assert run(*words, text="\n".join(writer.lines))[0] == 0
+    writer = Writer()
+    writer.send(chain, (1, 2))
+    writer.back(0, 0, chain, (3, 1))
+    status, out, _ = run(*words, text="\n".join(writer.lines))
+    assert status == 14 and 'entered by port 3' in out and 'leads to "leaf" by port 1' in out
+    writer = Writer()
+    writer.send(chain, (1, 2))
+    status, out, _ = run(*words, text="\n".join(writer.lines))
+    assert status == 20 and '"leaf":1' in out and "It cannot be known from here" in out
