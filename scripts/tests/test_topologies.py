@@ -260,16 +260,17 @@ def test_a_chain_as_long_as_a_directed_route(guest, tmp_path, rows):
 
 
 def test_what_gets_lost_is_noticed(guest, tmp_path):
-    """An answer of the switch next to the subnet manager does not leave, and is asked for again: the fabric comes up."""
+    """The switch next to the subnet manager does not answer once, and is asked again: the fabric comes up nevertheless."""
     loaded = Fabric(guest, generated(generate.fat_tree, 2, 4), tmp_path)
+    faults = f"{fabric.CONFIG}/faults/{loaded.topology.nodes[loaded.manager.ports[loaded.port].peer].name}"
     try:
-        peer = loaded.topology.nodes[loaded.manager.ports[loaded.port].peer].name
-        guest.check(f"echo '{peer} 0 smi 0 1' >{fabric.DEBUG}/faults")
+        guest.check(f"mkdir {faults} && echo 'nth 5' >{faults}/swallow_answers")
         loaded.sweep()
         seen = loaded.look()
         loaded.is_up(seen)
         assert loaded.lost(seen) == {"unanswered": 1}
     finally:
+        guest.check(f"rmdir {faults}")
         loaded.unload()
 
 
