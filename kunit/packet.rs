@@ -20,6 +20,7 @@ pub(crate) struct Packet {
     /// Whether it has the format of Omni-Path.
     pub(crate) opa: bool,
     returning: bool,
+    method: u8,
     pub(crate) hop_ptr: u8,
     pub(crate) hop_cnt: u8,
     initial: &'static [u8],
@@ -34,6 +35,7 @@ pub(crate) const fn request(hop_ptr: u8, hop_cnt: u8) -> Packet {
     Packet {
         opa: false,
         returning: false,
+        method: 0x01,
         hop_ptr,
         hop_cnt,
         initial: &[],
@@ -48,6 +50,7 @@ pub(crate) const fn request(hop_ptr: u8, hop_cnt: u8) -> Packet {
 pub(crate) const fn response(hop_ptr: u8, hop_cnt: u8) -> Packet {
     Packet {
         returning: true,
+        method: 0x81,
         ..request(hop_ptr, hop_cnt)
     }
 }
@@ -79,6 +82,11 @@ impl Packet {
         Self { dlid: lid, ..self }
     }
 
+    /// With this method; else it is Get on the way out, GetResp on the way back.
+    pub(crate) const fn method(self, method: u8) -> Self {
+        Self { method, ..self }
+    }
+
     /// With this transaction ID.
     pub(crate) const fn tid(self, tid: u64) -> Self {
         Self { tid, ..self }
@@ -102,8 +110,8 @@ impl Packet {
     /// too.
     pub(crate) fn bytes(&self) -> [u8; 256] {
         let mut bytes = core::array::from_fn(noise);
-        // BaseVersion, MgmtClass, ClassVersion, Get; D bit and status; Hop Pointer, Hop Count.
-        bytes[..4].copy_from_slice(&[1, 0x81, 1, 1]);
+        // BaseVersion, MgmtClass, ClassVersion, Method; D bit and status; Hop Pointer, Hop Count.
+        bytes[..4].copy_from_slice(&[1, 0x81, 1, self.method]);
         bytes[4] = if self.returning { 0xff } else { 0x7f };
         bytes[6] = self.hop_ptr;
         bytes[7] = self.hop_cnt;

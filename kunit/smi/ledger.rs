@@ -241,6 +241,10 @@ impl Table for Entries {
             steps: &[Send(ASK, 60_000), Recv(ANSWER.tid(0x7_0000_0002))],
             head: "on size=4 entered=1 evicted=0 missed=0",
             lines: &[ask!(0, 60000, "state=waiting last=send@made_up:9 in=0 out=4 hop=1 verdict=forward reason=-")] },
+        Entry { name: "what comes back is no answer", size: 4,
+            steps: &[Send(ASK, 60_000), Recv(ANSWER.method(0x02))],
+            head: "on size=4 entered=1 evicted=0 missed=0",
+            lines: &[ask!(0, 60000, "state=waiting last=recv@made_up:9 in=9 out=0 hop=0 verdict=local reason=-")] },
         Entry { name: "an answer elsewhere", size: 4,
             steps: &[Send(ASK, 60_000), Pass(ANSWER)],
             head: "on size=4 entered=1 evicted=0 missed=0",
@@ -279,4 +283,4 @@ const OLD: [&str; 3] = [
     "seq=3 device=made_up port=9 tid=0x8 method=0x01 attr=0xffda mod=0x4bbd98c7 hops=2 path=0,4,2 drdlid=0xffff timeout_ms=60000 retries=2 state=waiting last=send@made_up:9 in=0 out=4 hop=1 verdict=forward reason=-",
 ];
 
-const _: () = assert!(Entries::ROWS.len() == 17);
+const _: () = assert!(Entries::ROWS.len() == 18);

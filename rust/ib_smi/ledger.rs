@@ -297,7 +297,9 @@ impl Table {
         let returned = hop.point == Point::Recv
             && reason == 0
             && hop.decision.verdict == Verdict::Local
-            && hop.route().direction == Direction::Returning;
+            && hop.route().direction == Direction::Returning
+            // Or ib_mad does not take it for an answer.
+            && smp::is_answer(hop.smp);
         let alone = found.clone().next().is_none();
         for slot in Iterator::chain(core::iter::once(first), found) {
             // At another node, the TID does not tell whose it is if several have it.

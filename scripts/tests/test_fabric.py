@@ -270,7 +270,7 @@ def test_public_descriptions_round_trip(guest, shared, name):
 
 def test_an_empty_fabric(guest):
     guest.check("insmod $MODULES/ibfabric.ko")
-    assert guest.check(f"ls {CONFIG}; cat {DEBUG}/nodes").split() == ["links", "nodes", "preset"]
+    assert guest.check(f"ls {CONFIG}; cat {DEBUG}/nodes").split() == ["faults", "links", "nodes", "preset"]
 
 
 def test_a_refused_file_builds_nothing(guest):
