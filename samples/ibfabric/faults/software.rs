@@ -237,7 +237,7 @@ impl Software {
     /// The port that an SMP really leaves by, which was to leave by `egress`.
     pub(crate) fn egress(&self, node: &Node, egress: u8, packet: &Packet) -> u8 {
         let other = self.faults(|faults| {
-            if !faults.filter.matches(&Smp(packet.data)) {
+            if !faults.filter.matches(&Smp(*packet.data.head())) {
                 return None;
             }
             faults.wrong_port.strike(|detour| detour.other(egress))
@@ -254,7 +254,7 @@ impl Software {
     /// Whether an SMP that came to the software of a switch is lost there.
     pub(crate) fn loses(&self, agent: &Port, packet: &Packet) -> bool {
         let lost = self.faults(|faults| {
-            let mad = Smp(packet.data);
+            let mad = Smp(*packet.data.head());
             if !is_in_transit(&mad) || !faults.filter.matches(&mad) {
                 return None;
             }
