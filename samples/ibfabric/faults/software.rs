@@ -26,9 +26,12 @@ use crate::{
     },
     port::Port,
     provider::NodeType,
-    sma::smp::{
-        self,
-        Smp, //
+    sma::{
+        opa,
+        smp::{
+            self,
+            Smp, //
+        }, //
     },
 };
 use kernel::{
@@ -339,10 +342,15 @@ fn is_in_transit(mad: &Smp) -> bool {
         return false;
     }
     let (hop, count) = (mad.hop_ptr(), mad.hop_count());
-    if mad.status() & smp::STATUS_DIRECTION == 0 {
-        hop < count || hop == count && mad.dr_dlid() != LID_PERMISSIVE
+    let (begins_by_lid, ends_by_lid) = if opa::is_for(mad) {
+        opa::by_lid(mad)
     } else {
-        hop > 1 || hop == 1 && mad.dr_slid() != LID_PERMISSIVE
+        (mad.dr_slid() != LID_PERMISSIVE, mad.dr_dlid() != LID_PERMISSIVE)
+    };
+    if mad.status() & smp::STATUS_DIRECTION == 0 {
+        hop < count || hop == count && ends_by_lid
+    } else {
+        hop > 1 || hop == 1 && begins_by_lid
     }
 }
 

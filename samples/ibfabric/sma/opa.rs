@@ -36,13 +36,26 @@ use crate::{
 };
 
 /// The version of datagrams and of the class.
-pub(crate) const VERSION: u8 = 0x80;
+const VERSION: u8 = 0x80;
 
 /// Where the data of a LID-routed SMP is.
 const LID_ROUTED_DATA: usize = 32;
 
 /// Where the data of a directed-route SMP is.
 const DIRECTED_ROUTE_DATA: usize = 176;
+
+/// The LID of 32 bits that stands for "whoever is at the other end of the link".
+const LID_PERMISSIVE: u32 = u32::MAX;
+
+wire_view! {
+    /// The beginning of an SMP on a directed route.
+    Route[40] {
+        /// Where the route came in by LID.
+        dr_slid, set_dr_slid: u32(32);
+        /// Where the route goes on by LID.
+        dr_dlid, set_dr_dlid: u32(36);
+    }
+}
 
 wire_view! {
     /// Attribute NodeInfo.
@@ -86,6 +99,22 @@ impl Value {
             Self::NodeDesc(desc) => desc,
         }
     }
+}
+
+/// Whether an SMP has the format of Omni-Path.
+pub(crate) fn is_for(smp: &Smp) -> bool {
+    smp.base_version() == VERSION && smp.class_version() == VERSION
+}
+
+/// Whether a directed route begins, and whether it ends, with a part by LID.
+pub(crate) fn by_lid(smp: &Smp) -> (bool, bool) {
+    let Some(route) = smp.0.first_chunk().copied().map(Route) else {
+        return (false, false);
+    };
+    (
+        route.dr_slid() != LID_PERMISSIVE,
+        route.dr_dlid() != LID_PERMISSIVE,
+    )
 }
 
 /// Looks at a datagram that came in by `ingress` and may answer it.
