@@ -99,7 +99,11 @@ impl Inner {
     fn check_kinds(&self, cable: &Cable, near: &Node, far: &End) -> Result {
         match self.find(far.name.to_bytes()) {
             Some(far) if far.opa != near.opa => {
-                let (opa, other) = if near.opa { (near, &**far) } else { (&**far, near) };
+                let (opa, other) = if near.opa {
+                    (near, &**far)
+                } else {
+                    (&**far, near)
+                };
                 let [a, b] = &cable.ends;
                 pr_err!(
                     "{}-{}: {} is a node of Omni-Path and {} is not: write the same to opa of both\n",

@@ -12,6 +12,7 @@ import struct
 
 import pytest
 
+import opensm
 from smp import follow, inject, short, tid_of
 from test_smi import DEBUG, FAULTS, VECTORS, discards, guid, lid, posts
 
@@ -43,7 +44,7 @@ def same_route(smp):
 
 
 def load(guest, words=CHAIN):
-    """Puts a fabric up under the module."""
+    """Puts a new fabric up under the module."""
     guest.check(
         "modprobe ib_umad\n"
         "[ ! -d /sys/module/ibfabric ] || rmmod ibfabric\n"
@@ -51,11 +52,18 @@ def load(guest, words=CHAIN):
         "[ -d /sys/module/ib_smi ] || /src/scripts/load")
 
 
-@pytest.fixture(name="chain")
+@pytest.fixture(name="chain", scope="module")
 def chain_fixture(guest_stock):
     """Three switches of Omni-Path between two HCAs, with the module loaded."""
     load(guest_stock)
     return guest_stock
+
+
+@pytest.fixture(name="other")
+def other_fixture(chain):
+    """The same, for a test that leaves something behind or wants another fabric."""
+    yield chain
+    load(chain)
 
 
 def dr_smp(words, path=""):
@@ -137,11 +145,11 @@ def test_the_way_there_and_back(chain):
     assert {e["path"] for e in story if e["way"] == "response"} == {"0x2,0x4"}
 
 
-def test_every_vector(guest_stock, parts):
+def test_every_vector(other, parts):
     """The vectors of InfiniBand's SMPs, in the other layout."""
-    load(guest_stock, "topology=pair opa=1")
+    load(other, "topology=pair opa=1")
     rows = [(name, node, port, same_route(smp), *more) for name, node, port, smp, *more in VECTORS]
-    events = inject(guest_stock, [(node, port, smp, "") for _, node, port, smp, *_ in rows])
+    events = inject(other, [(node, port, smp, "") for _, node, port, smp, *_ in rows])
     for name, node, port, smp, expected, rule, reason in rows:
         recv = [event for event in events.get(tid_of(smp), []) if event["event"] == "recv"
                 and event["device"] == node and event["ingress"] == str(port)]
@@ -237,13 +245,23 @@ def test_ib_on_the_same_chain(chain):
     found = chain.check("ibnetdiscover -C hca0")
     for node in ("hca0", "hca1", "sw0", "sw1", "sw2"):
         assert guid(chain, node)[2:] in found
-    # IB's SMPs have 256 bytes there too.
-    sizes = {line.split()[-1][:2]: len(line.split()[-1]) // 2
-             for line in chain.check(f"cat {DEBUG}/ibfabric/wire").splitlines()}
-    assert sizes == {"01": 256}
+    # Their SMPs have 256 bytes there too.
+    seen = [line.split()[-1] for line in chain.check(f"cat {DEBUG}/ibfabric/wire").splitlines()]
+    assert {len(datagram) // 2 for datagram in seen if datagram.startswith("01")} == {256}
     assert guid(chain, "hca1") in chain.check("/src/scripts/dr-smp -C hca0 0,1,5,8,6")
     # And so have its GMPs.
     chain.check(f"perfquery -C hca0 {lid(chain, 'hca1')} 1")
+
+
+def test_opensm_brings_it_up(other):
+    load(other, f"{CHAIN} preset=0")
+    opensm.start(other, "hca0", "/tmp/opa.log")
+    opensm.wait(other, "/tmp/opa.log", "SUBNET UP")
+    assert opensm.errors(other, "/tmp/opa.log") == []
+    opensm.stop(other)
+    # By the LIDs and the forwarding tables that it wrote.
+    words = f"--lid {lid(other, 'sw1')} --dr-slid {lid(other, 'hca0')}"
+    assert ask(other, words, "0,8,6")["node_guid"] == guid(other, "hca1")
 
 
 def set_key(guest, path, key):
@@ -260,27 +278,27 @@ def set_key(guest, path, key):
     guest.check(f"/src/scripts/dr-smp -C hca0 --raw {request.hex()}")
 
 
-def test_m_key(chain):
+def test_m_key(other):
     key = 0x1122334455667788
-    set_key(chain, "0,1,5,8,6", key)
+    set_key(other, "0,1,5,8,6", key)
     wrong, right = (make(0, 4, FAR, attr=NODE_DESC, mkey=mkey) for mkey in (key + 1, key))
-    status, _, err = chain.run(f"/src/scripts/dr-smp -C hca0 --opa --timeout 300 --raw {wrong.hex()}")
+    status, _, err = other.run(f"/src/scripts/dr-smp -C hca0 --opa --timeout 300 --raw {wrong.hex()}")
     assert status == 2 and "no answer" in err
-    assert ask(chain, f"--raw {right.hex()}")["node_description"] == "ibfabric hca1"
+    assert ask(other, f"--raw {right.hex()}")["node_description"] == "ibfabric hca1"
     # Of this node alone.
-    assert ask(chain, "", "0,1,5,8")["node_guid"] == guid(chain, "sw2")
+    assert ask(other, "", "0,1,5,8")["node_guid"] == guid(other, "sw2")
 
 
-def test_a_fault_of_the_software_knows_the_route(chain):
+def test_a_fault_of_the_software_knows_the_route(other):
     """A switch that wants its M_Key of what it passes on: only behind a route's end, DrDLID tells so."""
-    set_key(chain, "0,1", 7)
-    chain.check(f"cd {FAULTS} && mkdir -p sw0 && echo all >sw0/check_mkey")
-    passed_on = f"/src/scripts/dr-smp -C hca0 --opa --timeout 300 --dr-dlid {lid(chain, 'hca1')} 0,1"
-    assert chain.run(passed_on)[0] == 2
-    assert chain.check(f"cat {FAULTS}/sw0/check_mkey").strip() == "all hits=1"
+    set_key(other, "0,1", 7)
+    other.check(f"cd {FAULTS} && mkdir -p sw0 && echo all >sw0/check_mkey")
+    passed_on = f"/src/scripts/dr-smp -C hca0 --opa --timeout 300 --dr-dlid {lid(other, 'hca1')} 0,1"
+    assert other.run(passed_on)[0] == 2
+    assert other.check(f"cat {FAULTS}/sw0/check_mkey").strip() == "all hits=1"
     # Its own.
-    assert ask(chain, f"--raw {make(0, 1, (1,), mkey=7).hex()}")["node_guid"] == guid(chain, "sw0")
-    chain.check(f"rmdir {FAULTS}/sw0")
+    assert ask(other, f"--raw {make(0, 1, (1,), mkey=7).hex()}")["node_guid"] == guid(other, "sw0")
+    other.check(f"rmdir {FAULTS}/sw0")
 
 
 def test_unloading_under_traffic(chain):
@@ -303,34 +321,34 @@ def refused(guest, command, complaint):
     assert complaint in guest.dmesg()
 
 
-def test_links_join_nodes_of_one_kind(guest_stock):
-    load(guest_stock, "topology=none")
-    guest_stock.check(f"cd {CONFIG} && mkdir nodes/a nodes/b && echo 1 >nodes/a/opa && grep -x 1 nodes/a/opa\n"
+def test_links_join_nodes_of_one_kind(other):
+    load(other, "topology=none")
+    other.check(f"cd {CONFIG} && mkdir nodes/a nodes/b && echo 1 >nodes/a/opa && grep -x 1 nodes/a/opa\n"
                       "grep -x 0 nodes/b/opa && echo 1 >nodes/a/live && echo 1 >nodes/b/live")
     complaint = "a:1-b:1: a is a node of Omni-Path and b is not: write the same to opa of both"
-    refused(guest_stock, "mkdir links/a:1-b:1", complaint)
-    refused(guest_stock, "echo 0 >nodes/a/opa", "nodes/a/opa: the node is live: write 0 to live first")
-    refused(guest_stock, "echo 2 >nodes/b/opa", "nodes/b/opa: the node is live")
-    guest_stock.check(f"cd {CONFIG} && echo 0 >nodes/b/live && echo 1 >nodes/b/opa && echo 1 >nodes/b/live\n"
+    refused(other, "mkdir links/a:1-b:1", complaint)
+    refused(other, "echo 0 >nodes/a/opa", "nodes/a/opa: the node is live: write 0 to live first")
+    refused(other, "echo 2 >nodes/b/opa", "nodes/b/opa: the node is live")
+    other.check(f"cd {CONFIG} && echo 0 >nodes/b/live && echo 1 >nodes/b/opa && echo 1 >nodes/b/live\n"
                       "mkdir links/a:1-b:1 && echo 0 >nodes/b/live && echo 0 >nodes/b/opa")
     # The link waits for a node of its kind.
-    refused(guest_stock, "echo 1 >nodes/b/live", complaint)
-    refused(guest_stock, "echo 2 >nodes/b/opa", "nodes/b/opa: '2' is refused: it can be 0 or 1")
-    guest_stock.check(f"cd {CONFIG} && echo 1 >nodes/b/opa && echo 1 >nodes/b/live && echo 1 >preset")
-    assert guid(guest_stock, "b") in guest_stock.check("/src/scripts/dr-smp -C a --opa 0,1")
-    guest_stock.check(f"cd {CONFIG} && rmdir links/a:1-b:1 nodes/a nodes/b")
+    refused(other, "echo 1 >nodes/b/live", complaint)
+    refused(other, "echo 2 >nodes/b/opa", "nodes/b/opa: '2' is refused: it can be 0 or 1")
+    other.check(f"cd {CONFIG} && echo 1 >nodes/b/opa && echo 1 >nodes/b/live && echo 1 >preset")
+    assert guid(other, "b") in other.check("/src/scripts/dr-smp -C a --opa 0,1")
+    other.check(f"cd {CONFIG} && rmdir links/a:1-b:1 nodes/a nodes/b")
 
 
-def test_what_inject_takes(chain):
+def test_what_inject_takes(other):
     """Any length for a node of Omni-Path, 256 bytes for others."""
     target = f"{DEBUG}/ibfabric/inject"
     for length, fits in ((1, True), (256, True), (LARGEST, True), (LARGEST + 1, False), (0, False)):
-        status = chain.run(f"echo 'sw0 1 {'80' * length}' >{target}")[0]
+        status = other.run(f"echo 'sw0 1 {'80' * length}' >{target}")[0]
         assert (status == 0) == fits, length
-    assert chain.run(f"echo 'sw0 1 808' >{target}")[0] != 0
-    load(chain, "topology=pair")
+    assert other.run(f"echo 'sw0 1 808' >{target}")[0] != 0
+    load(other, "topology=pair")
     for length, fits in ((255, False), (256, True), (257, False)):
-        assert (chain.run(f"echo 'sw0 1 {'01' * length}' >{target}")[0] == 0) == fits, length
+        assert (other.run(f"echo 'sw0 1 {'01' * length}' >{target}")[0] == 0) == fits, length
 
 
 @pytest.mark.parametrize("words, complaint", [
@@ -357,14 +375,13 @@ def hostile(count):
         yield "qp=1 qkey=0x80010000" if mad[1:2] == b"\x04" else "", bytes(mad)
 
 
-def test_hostile_datagrams(guest_test):
-    """On the kernel that watches its memory and locks: a report of its fails the test."""
-    load(guest_test)
+def test_hostile_datagrams(other):
+    """A report of the kernel's fails the test."""
     places = itertools.cycle((("sw0", 2), ("hca1", 1), ("sw1", 4), ("hca0", 1), ("sw2", 6)))
     rows = [(*place, mad, words) for place, (words, mad) in zip(places, hostile(300))]
-    before = discards(guest_test)
-    assert inject(guest_test, rows)
-    after = discards(guest_test)
+    before = discards(other)
+    assert inject(other, rows)
+    after = discards(other)
     assert sum(after.values()) > sum(before.values())
-    assert ask(guest_test, "--length 2048", "0,1,5,8,6")["node_guid"] == guid(guest_test, "hca1")
-    guest_test.check("smpquery -C hca0 -D nodeinfo 0,1,5,8,6 && rmmod ibfabric && /src/scripts/unload", timeout=120)
+    assert ask(other, "--length 2048", "0,1,5,8,6")["node_guid"] == guid(other, "hca1")
+    other.check("smpquery -C hca0 -D nodeinfo 0,1,5,8,6 && rmmod ibfabric && /src/scripts/unload")

@@ -88,8 +88,8 @@ pub(super) unsafe extern "C" fn process<P: Provider>(
     // may have `MAD_SIZE` bytes only.
     let ib_request = unsafe { &*request.cast::<[u8; MAD_SIZE]>() };
     let [base_version, ..] = *ib_request;
-    let opa = *reply_size >= OPA_MAD_SIZE
-        && u32::from(base_version) == bindings::OPA_MGMT_BASE_VERSION;
+    let opa =
+        *reply_size >= OPA_MAD_SIZE && u32::from(base_version) == bindings::OPA_MGMT_BASE_VERSION;
     let result = if opa {
         // SAFETY: The core passes null or a valid completion.
         let received = unsafe { wc.as_ref() }.map_or(0, |wc| wc.byte_len);

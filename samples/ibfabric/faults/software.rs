@@ -345,7 +345,10 @@ fn is_in_transit(mad: &Smp) -> bool {
     let (begins_by_lid, ends_by_lid) = if opa::is_for(mad) {
         opa::by_lid(mad)
     } else {
-        (mad.dr_slid() != LID_PERMISSIVE, mad.dr_dlid() != LID_PERMISSIVE)
+        (
+            mad.dr_slid() != LID_PERMISSIVE,
+            mad.dr_dlid() != LID_PERMISSIVE,
+        )
     };
     if mad.status() & smp::STATUS_DIRECTION == 0 {
         hop < count || hop == count && ends_by_lid
