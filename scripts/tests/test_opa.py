@@ -292,7 +292,7 @@ def test_m_key(other):
 def test_a_fault_of_the_software_knows_the_route(other):
     """A switch that wants its M_Key of what it passes on: only behind a route's end, DrDLID tells so."""
     set_key(other, "0,1", 7)
-    other.check(f"cd {FAULTS} && mkdir -p sw0 && echo all >sw0/check_mkey")
+    other.check(f"cd {FAULTS} && mkdir -p sw0 && echo way=request >sw0/match && echo all >sw0/check_mkey")
     passed_on = f"/src/scripts/dr-smp -C hca0 --opa --timeout 300 --dr-dlid {lid(other, 'hca1')} 0,1"
     assert other.run(passed_on)[0] == 2
     assert other.check(f"cat {FAULTS}/sw0/check_mkey").strip() == "all hits=1"
