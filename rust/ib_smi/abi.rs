@@ -298,8 +298,8 @@ unsafe extern "C" fn rust_opa_handle_dr_smp_send(
 ///
 /// # Safety
 ///
-/// `mad` must be `mad_len` bytes long and at least 256, `grh`, `wc` and `device` those of the MAD that
-/// ib_mad has received.
+/// `mad` must be in a buffer of `mad_len` bytes and of 256 at least, `grh`, `wc` and `device` those of the
+/// MAD that ib_mad has received.
 #[no_mangle]
 unsafe extern "C" fn rust_agent_send_response(
     mad: *const bindings::ib_mad_hdr,
@@ -314,26 +314,28 @@ unsafe extern "C" fn rust_agent_send_response(
     // SAFETY: By the safety requirements: ib_mad handles completions of registered devices only.
     let device = unsafe { Device::from_raw(device) };
     // SAFETY: By the safety requirements.
-    let (slid, wc_port) = unsafe { ((*wc).slid, (*wc).port_num) };
+    let (slid, wc_port, received) = unsafe { ((*wc).slid, (*wc).port_num, (*wc).byte_len) };
     // SAFETY: By the safety requirements.
     let base_version = unsafe { (*mad).base_version };
     // ib_mad passes on a copy of all that it has received, in which the GRH stands right before the MAD;
     // an answer stands elsewhere.
     let transit = grh.wrapping_add(1).cast() == mad;
-    let len = if opa && u32::from(base_version) != bindings::OPA_MGMT_BASE_VERSION {
+    let len = if u32::from(base_version) != bindings::OPA_MGMT_BASE_VERSION {
         size_of::<Smp>()
-    } else if opa && transit {
-        // What it gives then is the length of the packet, with the GRH.
-        mad_len
+    } else if transit {
+        // What it gives then is the length of the packet with the GRH, or that of its buffer.
+        usize::try_from(received)
+            .unwrap_or(0)
             .saturating_sub(size_of::<bindings::ib_grh>())
-            .clamp(size_of::<Smp>(), size_of::<bindings::opa_mad>())
+            .min(size_of::<bindings::opa_mad>())
     } else {
         mad_len
     };
     let egress = u32::try_from(port_num).unwrap_or(0);
     let outgoing = Outgoing {
         // SAFETY: By the safety requirements.
-        mad: unsafe { core::slice::from_raw_parts(mad.cast(), len) },
+        mad: unsafe { core::slice::from_raw_parts(mad.cast(), len.max(size_of::<Smp>())) },
+        len,
         transit,
         wc,
         grh,

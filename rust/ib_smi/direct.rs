@@ -75,6 +75,8 @@ const BACKLOG: usize = 256;
 pub(super) struct Packet<'a> {
     /// At least as long as an InfiniBand SMP.
     pub(super) mad: &'a [u8],
+    /// How many bytes of it are sent.
+    pub(super) len: usize,
     pub(super) way: Way,
     /// Where a LID-routed part begins; none within the directed-route part.
     pub(super) ah: Option<Ah>,
@@ -83,6 +85,7 @@ pub(super) struct Packet<'a> {
 /// An SMP that waits for a slot.
 struct Waiting {
     mad: KVec<u8>,
+    len: usize,
     way: Way,
     ah: Option<Ah>,
 }
@@ -104,8 +107,8 @@ impl Packet<'_> {
     fn keep(self) -> Result<KBox<Waiting>> {
         let mut mad = KVec::with_capacity(self.mad.len(), GFP_KERNEL)?;
         mad.extend_from_slice(self.mad, GFP_KERNEL)?;
-        let (way, ah) = (self.way, self.ah);
-        Ok(KBox::new(Waiting { mad, way, ah }, GFP_KERNEL)?)
+        let (len, way, ah) = (self.len, self.way, self.ah);
+        Ok(KBox::new(Waiting { mad, len, way, ah }, GFP_KERNEL)?)
     }
 }
 
@@ -273,7 +276,8 @@ impl Queue {
         let qp = self.agent.qp();
         // Only mapped slots are ever free.
         let dma = slot.dma.unwrap_or(0);
-        let len = packet.mad.len().min(self.room);
+        let len = packet.len.min(self.room);
+        let copied = packet.mad.len().min(self.room);
         let mut sge = bindings::ib_sge {
             addr: dma,
             length: len as u32,
@@ -302,7 +306,7 @@ impl Queue {
                 &mut *slot.ah.get(),
             )
         };
-        if let (Some(to), Some(from)) = (to.get_mut(..len), packet.mad.get(..len)) {
+        if let (Some(to), Some(from)) = (to.get_mut(..copied), packet.mad.get(..copied)) {
             to.copy_from_slice(from);
         }
         if let Some(smp) = to.first_chunk_mut() {
@@ -357,8 +361,13 @@ impl Queue {
             };
             match next {
                 Some(waiting) => {
-                    let Waiting { mad, way, ah } = KBox::into_inner(waiting);
-                    let packet = Packet { mad: &mad, way, ah };
+                    let Waiting { mad, len, way, ah } = KBox::into_inner(waiting);
+                    let packet = Packet {
+                        mad: &mad,
+                        len,
+                        way,
+                        ah,
+                    };
                     if let Err(obstacle) = self.post(slot, packet) {
                         self.lost(&mad, way, obstacle);
                     }

@@ -43,8 +43,10 @@ use kernel::prelude::*;
 
 /// A MAD that ib_mad hands over to be sent, and the one that it has received.
 pub(crate) struct Outgoing<'a> {
-    /// The MAD to send.
+    /// The MAD to send, and at least as much as an InfiniBand SMP has.
     pub(crate) mad: &'a [u8],
+    /// How many bytes the MAD has. One of Omni-Path's can be a short one.
+    pub(crate) len: usize,
     /// Whether it is the received one itself, to be passed on; otherwise it is an answer.
     pub(crate) transit: bool,
     /// Of the received one.
@@ -97,6 +99,11 @@ pub(crate) unsafe fn send(device: &Device, outgoing: &Outgoing<'_>) {
 }
 
 impl Outgoing<'_> {
+    /// The bytes of the MAD.
+    fn bytes(&self) -> &[u8] {
+        self.mad.get(..self.len).unwrap_or(self.mad)
+    }
+
     /// Returns the MAD, and how it has its route, if it is a directed-route SMP.
     #[inline]
     fn directed_route_smp(&self) -> Option<(&Smp, Format)> {
@@ -184,6 +191,7 @@ fn post(port: Option<&Port>, outgoing: &Outgoing<'_>, hop: &Hop<'_>) -> Result<(
     };
     queue.send(Packet {
         mad: outgoing.mad,
+        len: outgoing.len,
         way: Way {
             point: hop.point,
             format: hop.format,
@@ -208,7 +216,7 @@ fn post_through_ib_mad(
     }
     // ib_mad advances the Hop Pointer itself, by `departure`.
     // SAFETY: Both are those of the MAD that is answered, valid while `outgoing` is.
-    unsafe { agent.answer(outgoing.mad, outgoing.wc, outgoing.grh, None) }
+    unsafe { agent.answer(outgoing.bytes(), outgoing.wc, outgoing.grh, None) }
         .map_err(|_| Obstacle::PostFailed)
 }
 
@@ -250,5 +258,5 @@ unsafe fn answer_by_lid(device: &Device, port: Option<&Port>, outgoing: &Outgoin
     let agent = agent.as_ref().ok_or(ENODEV)?;
     let egress = device.is_switch().then_some(outgoing.egress);
     // SAFETY: By the safety requirements.
-    unsafe { agent.answer(outgoing.mad, outgoing.wc, outgoing.grh, egress) }
+    unsafe { agent.answer(outgoing.bytes(), outgoing.wc, outgoing.grh, egress) }
 }

@@ -66,7 +66,8 @@ pub(crate) use self::{
     mad::{
         MadOrigin,
         MadResult,
-        MAD_SIZE, //
+        MAD_SIZE,
+        OPA_MAD_SIZE, //
     },
     qp::{
         QpCaps,
@@ -172,5 +173,14 @@ pub(crate) trait Provider: Send + Sync + Sized + 'static {
         origin: Option<MadOrigin>,
         request: &[u8; MAD_SIZE],
         reply: &mut [u8; MAD_SIZE],
+    ) -> MadResult;
+
+    /// The same for a datagram of Omni-Path, at a port that has them. `request` may have any length.
+    fn process_opa_mad(
+        this: ArcBorrow<'_, Self>,
+        port: u32,
+        origin: Option<MadOrigin>,
+        request: &[u8],
+        reply: &mut [u8; OPA_MAD_SIZE],
     ) -> MadResult;
 }

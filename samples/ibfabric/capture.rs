@@ -3,10 +3,10 @@
 //! Remembers the last packets on wires, for tests and the curious. Costs nothing when off.
 
 use crate::{
+    datagram::Datagram,
     node::Node,
     packet::Packet,
     port::PortRef,
-    provider::MAD_SIZE,
     ring::Ring, //
 };
 use kernel::{
@@ -24,7 +24,7 @@ use kernel::{
 };
 
 /// A packet on a wire.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Sighting {
     /// When.
     time: Instant<Monotonic>,
@@ -37,7 +37,7 @@ struct Sighting {
     /// Destination LID.
     dlid: u16,
     /// The datagram.
-    data: [u8; MAD_SIZE],
+    data: Datagram,
 }
 
 /// The name of a node, kept without a reference to it.
@@ -93,7 +93,7 @@ impl Capture {
             to: (name_of(&peer.node), peer.number),
             slid: packet.slid,
             dlid: packet.dlid,
-            data: packet.data,
+            data: packet.data.clone(),
         };
         let mut inner = self.inner.lock();
         if inner.ring.len() >= self.capacity {
@@ -109,7 +109,7 @@ impl Capture {
         let inner = self.inner.lock();
         let number = next.max(inner.forgotten);
         let offset = usize::try_from(number.saturating_sub(inner.forgotten)).ok()?;
-        Some((number, *inner.ring.get(offset)?))
+        Some((number, inner.ring.get(offset)?.clone()))
     }
 
     /// Writes one line a packet: microseconds since load, from, to, LIDs, datagram.
@@ -126,7 +126,7 @@ impl Capture {
                 write!(f, ":{port} ")?;
             }
             write!(f, "slid={:#06x} dlid={:#06x} ", seen.slid, seen.dlid)?;
-            for byte in seen.data {
+            for byte in seen.data.parts().into_iter().flatten() {
                 write!(f, "{byte:02x}")?;
             }
             writeln!(f)?;

@@ -82,6 +82,42 @@ impl Inner {
         })
     }
 
+    /// Whether all that are linked to a node are of its kind, as far as they are there.
+    fn check_kind(&self, node: &Node) -> Result {
+        for cable in &self.cables {
+            let [a, b] = &cable.ends;
+            for (near, far) in [(a, b), (b, a)] {
+                if near.name.to_bytes() == node.name.to_bytes() {
+                    self.check_kinds(cable, node, far)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether both ends of a cable are of one kind.
+    fn check_kinds(&self, cable: &Cable, near: &Node, far: &End) -> Result {
+        match self.find(far.name.to_bytes()) {
+            Some(far) if far.opa != near.opa => {
+                let (opa, other) = if near.opa {
+                    (near, &**far)
+                } else {
+                    (&**far, near)
+                };
+                let [a, b] = &cable.ends;
+                pr_err!(
+                    "{}-{}: {} is a node of Omni-Path and {} is not: write the same to opa of both\n",
+                    a,
+                    b,
+                    opa.name(),
+                    other.name()
+                );
+                Err(EINVAL)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The cable that has this end.
     fn cable(&mut self, end: &End) -> Option<&mut Cable> {
         self.cables.iter_mut().find(|cable| cable.has(end))
@@ -119,7 +155,9 @@ impl Fabric {
             GFP_KERNEL,
         )?;
         for spec in &plan.nodes {
-            fabric.insert(&mut fabric.inner.lock(), &spec.name()?, &spec.node())?;
+            let mut node = spec.node();
+            node.opa = params.opa;
+            fabric.insert(&mut fabric.inner.lock(), &spec.name()?, &node)?;
         }
         for link in &plan.links {
             fabric.connect(plan.end(link.a)?, plan.end(link.b)?, false)?;
@@ -196,6 +234,7 @@ impl Fabric {
                 return Err(EEXIST);
             }
         }
+        inner.check_kind(&node)?;
         let member = Member {
             registration: None,
             node: node.clone(),
@@ -305,7 +344,12 @@ impl Fabric {
             pr_err!("{}-{}: port {} has a link already\n", a, b, end);
             return Err(EBUSY);
         }
-        inner.cables.push(Cable::new(a, b, owned), GFP_KERNEL)?;
+        let cable = Cable::new(a, b, owned);
+        let [a, b] = &cable.ends;
+        if let Some(near) = inner.find(a.name.to_bytes()) {
+            inner.check_kinds(&cable, near, b)?;
+        }
+        inner.cables.push(cable, GFP_KERNEL)?;
         self.settle(&mut inner);
         Ok(())
     }

@@ -25,6 +25,7 @@ mod capture;
 mod config;
 mod counters;
 mod cq;
+mod datagram;
 mod debug;
 mod enabled;
 mod fabric;
@@ -84,6 +85,10 @@ module! {
         preset: bool {
             default: true,
             description: "Begin with LIDs, forwarding tables and active links, without a subnet manager",
+        },
+        opa: bool {
+            default: false,
+            description: "Nodes that speak Omni-Path's management datagrams too",
         },
         capture: u16 {
             default: 0,

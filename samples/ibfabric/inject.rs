@@ -2,12 +2,14 @@
 
 //! Lets a test put any datagram before a port, as if it had come over the link.
 //!
-//! The text is `DEVICE PORT HEX` with 512 hexadecimal digits, and then any of `slid=`, `dlid=`, `qp=`,
+//! The text is `DEVICE PORT HEX` with 512 hexadecimal digits, or any even number up to 4096 for a node
+//! of Omni-Path, and then any of `slid=`, `dlid=`, `qp=`,
 //! `pkey=` and `qkey=` with a number. Unless told, LIDs are permissive, the queue pair is QP0 and the
 //! P_Key is the default one. `qp` is the destination's, and the source is QP1 unless that is QP0. One
 //! line at a write.
 
 use crate::{
+    datagram::Datagram,
     fabric::Fabric,
     packet::{
         Packet,
@@ -30,7 +32,7 @@ use kernel::{
 };
 
 /// No line can be longer.
-const MAX_LINE: usize = 640;
+const MAX_LINE: usize = 4096 + 128;
 
 /// Handles a write.
 pub(crate) fn write(fabric: &Fabric, reader: &mut UserSliceReader) -> Result {
@@ -56,8 +58,7 @@ pub(crate) fn write(fabric: &Fabric, reader: &mut UserSliceReader) -> Result {
         pkey: 0xffff,
         solicited: false,
         grh: None,
-        data: datagram(words.next().ok_or(EINVAL)?)?,
-        missing: 0,
+        data: datagram(words.next().ok_or(EINVAL)?, node.opa)?,
         strikes: 0,
     };
     for word in words {
@@ -88,21 +89,25 @@ fn number(text: &[u8]) -> Result<u16> {
     u16::from_str(BStr::from_bytes(text))
 }
 
-/// Reads a datagram.
-fn datagram(text: &[u8]) -> Result<[u8; MAD_SIZE]> {
+/// Reads a datagram; one of Omni-Path may have another length than InfiniBand's.
+fn datagram(text: &[u8], opa: bool) -> Result<Datagram> {
     let digit = |digit: u8| -> Result<u8> {
         let value = char::from(digit).to_digit(16).ok_or(EINVAL)?;
         Ok(u8::try_from(value)?)
     };
-    let mut data = [0; MAD_SIZE];
-    if text.len() != MAD_SIZE.saturating_mul(2) {
+    let len = text.len() / 2;
+    if text.len() % 2 != 0 || len != MAD_SIZE && !opa {
         return Err(EINVAL);
     }
-    for (to, pair) in data.iter_mut().zip(text.chunks_exact(2)) {
+    let mut head = [0; MAD_SIZE];
+    let mut rest = Datagram::room(len)?;
+    let room = rest.as_mut().map_or(&mut [][..], |rest| rest);
+    let places = [&mut head[..], room].into_iter().flatten();
+    for (to, pair) in places.zip(text.chunks_exact(2)) {
         let &[high, low] = pair else {
             return Err(EINVAL);
         };
         *to = digit(high)? << 4 | digit(low)?;
     }
-    Ok(data)
+    Ok(Datagram::long(head, rest, len))
 }

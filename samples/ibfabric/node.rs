@@ -112,6 +112,8 @@ pub(crate) struct Node {
     pub(crate) device_id: u16,
     /// Whether port 0 of a switch is an enhanced one.
     pub(crate) enhanced_port0: bool,
+    /// Whether it has the management datagrams of Omni-Path besides InfiniBand's.
+    pub(crate) opa: bool,
     /// The forwarding table of a switch.
     pub(crate) lft: Option<Lft>,
     /// The multicast forwarding table of a switch.
@@ -191,6 +193,7 @@ impl Node {
                 vendor_id: spec.vendor_id,
                 device_id: spec.device_id,
                 enhanced_port0: spec.enhanced_port0,
+                opa: spec.opa,
                 lft,
                 mft,
                 capture,
@@ -326,19 +329,19 @@ impl Node {
         (u128::from(config.gid_prefix) << 64 | u128::from(guid)).to_be_bytes()
     }
 
-    /// The global route header of a packet from `port`.
-    pub(crate) fn build_grh(&self, port: &Port, grh: &Grh) -> [u8; GRH_SIZE] {
+    /// The global route header of a packet from `port` with a datagram of `len` bytes.
+    pub(crate) fn build_grh(&self, port: &Port, grh: &Grh, len: u16) -> [u8; GRH_SIZE] {
         /// `IPVer` of every such header.
         const VERSION: u32 = 6;
         /// `NxtHdr` of a packet with InfiniBand transport headers.
         const NEXT_HEADER: u8 = 0x1b;
-        /// Length of what follows: transport headers, datagram, checksum.
-        const LENGTH: u16 = 12 + 8 + 256 + 4;
+        /// Length of what follows: transport headers and, behind the datagram, checksum.
+        const LENGTH: u16 = 12 + 8 + 4;
         let mut header = GrhView::zeroed();
         header.set_version_class_flow(
             VERSION << 28 | u32::from(grh.traffic_class) << 20 | grh.flow_label & 0xf_ffff,
         );
-        header.set_length(LENGTH);
+        header.set_length(LENGTH.saturating_add(len));
         header.set_next_header(NEXT_HEADER);
         header.set_hop_limit(grh.hop_limit);
         header.set_sgid(&Self::gid(

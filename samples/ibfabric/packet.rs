@@ -3,12 +3,12 @@
 //! A datagram on its way.
 
 use crate::{
+    datagram::Datagram,
     mft,
     provider::{
         PortState,
         QpKind,
-        GRH_SIZE,
-        MAD_SIZE, //
+        GRH_SIZE, //
     },
     view::wire_view, //
 };
@@ -18,12 +18,6 @@ pub(crate) const LID_PERMISSIVE: u16 = 0xffff;
 
 /// The queue pair number of packets to a multicast group.
 const QPN_MULTICAST: u32 = 0xff_ffff;
-
-/// What there is of a datagram that lost so many bytes at its end.
-pub(crate) fn present(data: &[u8; MAD_SIZE], missing: u8) -> &[u8] {
-    let len = MAD_SIZE.saturating_sub(missing.into());
-    data.get(..len).unwrap_or(data)
-}
 
 /// A management datagram with what the headers around it say.
 #[derive(Clone)]
@@ -47,25 +41,12 @@ pub(crate) struct Packet {
     /// The global route header, if there is one.
     pub(crate) grh: Option<[u8; GRH_SIZE]>,
     /// The datagram.
-    pub(crate) data: [u8; MAD_SIZE],
-    /// How many bytes at the end of it got lost.
-    pub(crate) missing: u8,
+    pub(crate) data: Datagram,
     /// How often a fault held it back.
     pub(crate) strikes: u8,
 }
 
 impl Packet {
-    /// What there is of the datagram.
-    pub(crate) fn datagram(&self) -> &[u8] {
-        present(&self.data, self.missing)
-    }
-
-    /// Lets bytes at the end get lost, but not the first one.
-    pub(crate) fn cut(&mut self, bytes: usize) {
-        let missing = usize::from(self.missing).saturating_add(bytes);
-        self.missing = u8::try_from(missing).unwrap_or(u8::MAX);
-    }
-
     /// Whether it is for a queue pair for subnet management, on the virtual lane of its own.
     pub(crate) fn is_smp(&self) -> bool {
         self.dest_qp == QpKind::Smi.number()

@@ -38,6 +38,8 @@ pub(crate) struct Params {
     pub(crate) hosts: u8,
     /// Whether to begin as if a subnet manager had been there.
     pub(crate) preset: bool,
+    /// Whether the nodes have the management datagrams of Omni-Path too.
+    pub(crate) opa: bool,
     /// Packets to remember.
     pub(crate) capture: u16,
 }
@@ -93,6 +95,7 @@ impl Params {
             spines: within("spines", crate::module_parameters::spines.value(), 1..=64)?,
             hosts: within("hosts", crate::module_parameters::hosts.value(), 1..=64)?,
             preset: crate::module_parameters::preset.value(),
+            opa: crate::module_parameters::opa.value(),
             capture: crate::module_parameters::capture.value(),
         })
     }

@@ -61,7 +61,7 @@ pub(crate) fn process(
         Err(fault) => gmp.set_status(fault as u16),
     }
     *reply = gmp.0;
-    MadResult::Reply
+    MadResult::Reply(MAD_SIZE)
 }
 
 /// Reads an attribute.

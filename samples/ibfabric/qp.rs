@@ -26,6 +26,10 @@ use crate::{
         Pushed,
         Token, //
     },
+    datagram::{
+        Datagram,
+        Rest, //
+    },
     faults::{
         FaultCounters,
         SendFaults, //
@@ -44,7 +48,8 @@ use crate::{
         RecvWr,
         SendWr,
         Status,
-        MAD_SIZE, //
+        MAD_SIZE,
+        OPA_MAD_SIZE, //
     },
     wire,
 };
@@ -220,7 +225,7 @@ impl Qp {
         if !wr.is_send() || wr.is_inline() || sges > self.caps.max_send_sge {
             return Err(EINVAL);
         }
-        let mut packet = self.read(node, wr);
+        let mut packet = self.read(node, wr)?;
         let (completed, failed) = {
             let mut inner = self.work.inner.lock();
             let ready = match inner.state {
@@ -275,8 +280,33 @@ impl Qp {
         }
     }
 
-    /// Reads a send request.
-    fn read(&self, node: &Node, wr: &SendWr<'_>) -> Result<Packet, Status> {
+    /// Reads a send request. Fails for a lack of memory; what it returns may be wrong in itself.
+    fn read(&self, node: &Node, wr: &SendWr<'_>) -> Result<Result<Packet, Status>> {
+        let len = wr.gathered();
+        let right = if node.opa {
+            len <= OPA_MAD_SIZE
+        } else {
+            len == MAD_SIZE
+        };
+        if !right {
+            return Ok(Err(Status::LocalLength));
+        }
+        let rest = Datagram::room(len)?;
+        Ok(self.gather(node, wr, len, rest))
+    }
+
+    /// Reads a send request of so many bytes.
+    fn gather(
+        &self,
+        node: &Node,
+        wr: &SendWr<'_>,
+        len: usize,
+        mut rest: Option<Rest>,
+    ) -> Result<Packet, Status> {
+        let mut head = [0; MAD_SIZE];
+        let first = head.get_mut(..len.min(MAD_SIZE)).unwrap_or_default();
+        let second = rest.as_mut().map_or(&mut [][..], |rest| rest);
+        wr.gather(LOCAL_DMA_LKEY, [first, second])?;
         let ah = wr.ah().ok_or(Status::LocalQpOperation)?;
         let port = node.port(self.port).ok_or(Status::LocalQpOperation)?;
         let pkey = match self.kind {
@@ -285,7 +315,8 @@ impl Qp {
                 .pkey(wr.pkey_index().into())
                 .ok_or(Status::LocalQpOperation)?,
         };
-        let mut packet = Packet {
+        let data = Datagram::long(head, rest, len);
+        let packet = Packet {
             slid: wire::source_lid(port, &ah),
             dlid: ah.dlid,
             sl: ah.sl,
@@ -294,14 +325,10 @@ impl Qp {
             qkey: wr.remote_qkey(),
             pkey,
             solicited: wr.is_solicited(),
-            grh: ah.grh.map(|grh| node.build_grh(port, &grh)),
-            data: [0; MAD_SIZE],
-            missing: 0,
+            grh: ah.grh.map(|grh| node.build_grh(port, &grh, data.len())),
+            data,
             strikes: 0,
         };
-        if wr.gather(LOCAL_DMA_LKEY, &mut packet.data)? != MAD_SIZE {
-            return Err(Status::LocalLength);
-        }
         wire::check(node, wr.port(), &packet)?;
         Ok(packet)
     }

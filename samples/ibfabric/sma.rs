@@ -13,6 +13,7 @@
 mod extended_port_info;
 mod lanes;
 mod node_info;
+pub(crate) mod opa;
 mod port_info;
 pub(crate) mod smp;
 mod switch_info;
@@ -105,7 +106,7 @@ pub(crate) fn process(
         return MadResult::Consumed;
     }
     *reply = answer(request, value).0;
-    MadResult::Reply
+    MadResult::Reply(MAD_SIZE)
 }
 
 /// What becomes of SMInfo, a subnet manager's own business. Others have to see it whatever key they

@@ -19,6 +19,7 @@ use self::notice::{
     KINDS, //
 };
 use crate::{
+    datagram::Datagram,
     mft,
     node::Node,
     packet::Packet,
@@ -197,8 +198,7 @@ fn send(node: &Node, port: &Port, config: &PortConfig, trap: &Trap, tid: u64) {
         pkey: 0xffff,
         solicited: false,
         grh: None,
-        data: trap.smp(tid, &issuer),
-        missing: 0,
+        data: Datagram::new(trap.smp(tid, &issuer)),
         strikes: 0,
     };
     // Lost if it finds no way; it is sent again.

@@ -215,15 +215,18 @@ impl Alive<'_> {
     }
 
     /// Writes a datagram to a buffer that was posted to this queue pair: `grh` if there is one, then
-    /// `data`. A buffer that is too small or that came with a wrong key is left alone.
+    /// the parts of the datagram. A buffer that is too small or that came with a wrong key is left
+    /// alone.
     pub(crate) fn scatter(
         &self,
         buffer: &RecvBuffer,
         grh: Option<&[u8; GRH_SIZE]>,
-        data: &[u8],
+        data: [&[u8]; 2],
     ) -> Result<(), Status> {
         let room = buffer.room()?;
-        if room.len() < GRH_SIZE.saturating_add(data.len()) {
+        let [first, second] = data;
+        let len = first.len().saturating_add(second.len());
+        if room.len() < GRH_SIZE.saturating_add(len) {
             return Err(Status::LocalLength);
         }
         let to = room.cast::<u8>();
@@ -231,10 +234,14 @@ impl Alive<'_> {
             // SAFETY: The buffer is ours until a completion for it is polled, and large enough.
             unsafe { to.copy_from_nonoverlapping(grh.as_ptr(), GRH_SIZE) };
         }
-        // SAFETY: `room` is larger than `GRH_SIZE`.
+        // SAFETY: `room` has so many bytes at least.
         let to = unsafe { to.add(GRH_SIZE) };
-        // SAFETY: As above; `data` is not the buffer, which only we may write to.
-        unsafe { to.copy_from_nonoverlapping(data.as_ptr(), data.len()) };
+        // SAFETY: As above; `first` is not the buffer, which only we may write to.
+        unsafe { to.copy_from_nonoverlapping(first.as_ptr(), first.len()) };
+        // SAFETY: `room` has so many bytes at least.
+        let to = unsafe { to.add(first.len()) };
+        // SAFETY: As for the first part.
+        unsafe { to.copy_from_nonoverlapping(second.as_ptr(), second.len()) };
         Ok(())
     }
 }

@@ -151,6 +151,8 @@ pub(crate) struct PortAttr {
     pub(crate) gids: u32,
     /// Entries of the P_Key table.
     pub(crate) pkeys: u16,
+    /// Whether the port has the management datagrams of Omni-Path besides InfiniBand's.
+    pub(crate) opa: bool,
 }
 
 impl PortAttr {

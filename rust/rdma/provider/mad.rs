@@ -6,13 +6,18 @@
 
 use super::{
     device,
-    Provider, //
+    Provider,
+    GRH_SIZE, //
 };
 use crate::bindings;
+use core::slice;
 use kernel::ffi::c_int;
 
 /// Size of a management datagram.
 pub(crate) const MAD_SIZE: usize = 256;
+
+/// Size of the largest management datagram of Omni-Path.
+pub(crate) const OPA_MAD_SIZE: usize = size_of::<bindings::opa_mad>();
 
 /// Where a datagram came from. Missing when the kernel itself asks.
 #[derive(Clone, Copy)]
@@ -28,8 +33,8 @@ pub(crate) struct MadOrigin {
 pub(crate) enum MadResult {
     /// Not the driver's business: agents get it.
     Pass,
-    /// Answered.
-    Reply,
+    /// Answered, with so many bytes.
+    Reply(usize),
     /// Dealt with, no answer.
     Consumed,
 }
@@ -39,7 +44,7 @@ impl MadResult {
     fn to_c(self) -> c_int {
         let flags = match self {
             MadResult::Pass => bindings::ib_mad_result_IB_MAD_RESULT_SUCCESS,
-            MadResult::Reply => {
+            MadResult::Reply(_) => {
                 bindings::ib_mad_result_IB_MAD_RESULT_SUCCESS
                     | bindings::ib_mad_result_IB_MAD_RESULT_REPLY
             }
@@ -77,14 +82,31 @@ pub(super) unsafe extern "C" fn process<P: Provider>(
         // CAST: LIDs have 16 bits on this link layer.
         slid: wc.slid as u16,
     });
-    // SAFETY: The core passes initialised buffers of at least the size that the port announced.
-    let request = unsafe { &*request.cast::<[u8; MAD_SIZE]>() };
-    // SAFETY: As above, and nobody else knows this one.
-    let reply = unsafe { &mut *reply.cast::<[u8; MAD_SIZE]>() };
-    let result = P::process_mad(data, port, origin, request, reply);
-    if result == MadResult::Reply {
-        // SAFETY: The core passes valid memory.
-        unsafe { *reply_size = MAD_SIZE };
+    // SAFETY: The core passes valid memory, in which the size is that which the port announced.
+    let reply_size = unsafe { &mut *reply_size };
+    // SAFETY: The core passes initialised buffers of that size, but for a request of InfiniBand's, which
+    // may have `MAD_SIZE` bytes only.
+    let ib_request = unsafe { &*request.cast::<[u8; MAD_SIZE]>() };
+    let [base_version, ..] = *ib_request;
+    let opa =
+        *reply_size >= OPA_MAD_SIZE && u32::from(base_version) == bindings::OPA_MGMT_BASE_VERSION;
+    let result = if opa {
+        // SAFETY: The core passes null or a valid completion.
+        let received = unsafe { wc.as_ref() }.map_or(0, |wc| wc.byte_len);
+        let received = usize::try_from(received).unwrap_or(0);
+        let len = received.saturating_sub(GRH_SIZE).min(OPA_MAD_SIZE);
+        // SAFETY: See above; this one is of Omni-Path's.
+        let request = unsafe { slice::from_raw_parts(request.cast::<u8>(), len) };
+        // SAFETY: As above, and nobody else knows this one.
+        let reply = unsafe { &mut *reply.cast::<[u8; OPA_MAD_SIZE]>() };
+        P::process_opa_mad(data, port, origin, request, reply)
+    } else {
+        // SAFETY: As above.
+        let reply = unsafe { &mut *reply.cast::<[u8; MAD_SIZE]>() };
+        P::process_mad(data, port, origin, ib_request, reply)
+    };
+    if let MadResult::Reply(len) = result {
+        *reply_size = len;
     }
     result.to_c()
 }

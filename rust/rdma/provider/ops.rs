@@ -180,13 +180,19 @@ unsafe extern "C" fn get_port_immutable<P: Provider>(
         let out = unsafe { &mut *out };
         out.gid_tbl_len = c_int::try_from(attr.gids)?;
         out.pkey_tbl_len = attr.pkeys.into();
-        out.core_cap_flags = bindings::RDMA_CORE_PORT_IBA_IB;
+        let (flags, max_mad_size) = if attr.opa {
+            // Without `RDMA_CORE_CAP_OPA_AH`: addresses are InfiniBand's, with LIDs of 16 bits.
+            (bindings::RDMA_CORE_PORT_INTEL_OPA, mad::OPA_MAD_SIZE)
+        } else {
+            (bindings::RDMA_CORE_PORT_IBA_IB, mad::MAD_SIZE)
+        };
+        out.core_cap_flags = flags;
         if port == 0 {
             // ib_core's SA client asks for this of the wrong port when a switch goes, and would leave a
             // delayed work behind that an event on port 0 has queued.
             out.core_cap_flags &= !bindings::RDMA_CORE_CAP_IB_SA;
         }
-        out.max_mad_size = u32::try_from(mad::MAD_SIZE)?;
+        out.max_mad_size = u32::try_from(max_mad_size)?;
         Ok(0)
     })
 }

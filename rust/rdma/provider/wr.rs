@@ -100,27 +100,51 @@ impl<'a> SendWr<'a> {
         usize::try_from(self.0.wr.num_sge).unwrap_or(0)
     }
 
-    /// Copies what the gather entries name. Returns how much that is.
-    pub(crate) fn gather(&self, lkey: u32, out: &mut [u8]) -> Result<usize, Status> {
-        let mut at = 0usize;
+    /// A gather entry.
+    fn sge(&self, index: usize) -> &bindings::ib_sge {
+        // SAFETY: By the type invariants there are `num_sge` entries, and callers ask for no others.
+        unsafe { &*self.0.wr.sg_list.add(index) }
+    }
+
+    /// How much the gather entries name.
+    pub(crate) fn gathered(&self) -> usize {
+        let lengths = (0..self.sges()).map(|index| usize::try_from(self.sge(index).length));
+        lengths.fold(0, |sum, len| sum.saturating_add(len.unwrap_or(usize::MAX)))
+    }
+
+    /// Copies what the gather entries name, to one place after the other. They have to be filled
+    /// exactly.
+    pub(crate) fn gather<const N: usize>(
+        &self,
+        lkey: u32,
+        mut out: [&mut [u8]; N],
+    ) -> Result<(), Status> {
+        let mut places = out.iter_mut();
+        let mut to: &mut [u8] = &mut [];
         for index in 0..self.sges() {
-            // SAFETY: By the type invariants there are `num_sge` entries.
-            let sge = unsafe { &*self.0.wr.sg_list.add(index) };
+            let sge = self.sge(index);
             if sge.lkey != lkey {
                 return Err(Status::LocalProtection);
             }
-            let len = usize::try_from(sge.length).map_err(|_| Status::LocalLength)?;
-            let end = at.checked_add(len).ok_or(Status::LocalLength)?;
-            let to = out.get_mut(at..end).ok_or(Status::LocalLength)?;
-            // SAFETY: By the type invariants the entry names that much memory, at a kernel address
-            // since the device has no DMA device; `to` is on our side.
-            unsafe {
-                to.as_mut_ptr()
-                    .copy_from_nonoverlapping(from_dma(sge.addr), len)
-            };
-            at = end;
+            let mut from = from_dma(sge.addr);
+            let mut left = usize::try_from(sge.length).map_err(|_| Status::LocalLength)?;
+            while left != 0 {
+                while to.is_empty() {
+                    to = places.next().ok_or(Status::LocalLength)?;
+                }
+                let len = left.min(to.len());
+                let (now, later) = to.split_at_mut_checked(len).ok_or(Status::LocalLength)?;
+                // SAFETY: By the type invariants the entry names that much memory, at a kernel address
+                // since the device has no DMA device; `now` is on our side.
+                unsafe { now.as_mut_ptr().copy_from_nonoverlapping(from, len) };
+                // SAFETY: As above: there is that much before the end of the entry.
+                from = unsafe { from.add(len) };
+                left = left.saturating_sub(len);
+                to = later;
+            }
         }
-        Ok(at)
+        let full = to.is_empty() && places.all(|place| place.is_empty());
+        full.then_some(()).ok_or(Status::LocalLength)
     }
 }
 
@@ -139,8 +163,8 @@ fn from_dma(addr: u64) -> *mut u8 {
 /// been polled. It must stay with that queue pair.
 pub(crate) struct RecvBuffer {
     addr: NonZeroU64,
-    /// Its length, or as much of that as can be told here: more than any datagram needs.
-    len: u16,
+    /// Its length.
+    len: u32,
     /// Whether it came with the right key.
     allowed: bool,
 }
@@ -151,9 +175,10 @@ impl RecvBuffer {
         if !self.allowed {
             return Err(Status::LocalProtection);
         }
+        let len = usize::try_from(self.len).map_err(|_| Status::LocalLength)?;
         Ok(ptr::slice_from_raw_parts_mut(
             from_dma(self.addr.get()),
-            self.len.into(),
+            len,
         ))
     }
 }
@@ -185,7 +210,7 @@ impl RecvWr {
             // INVARIANT: By the requirements.
             buffer: RecvBuffer {
                 addr: NonZeroU64::new(sge.addr).ok_or(EINVAL)?,
-                len: u16::try_from(sge.length).unwrap_or(u16::MAX),
+                len: sge.length,
                 allowed: sge.lkey == lkey,
             },
         })

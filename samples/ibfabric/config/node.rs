@@ -19,6 +19,7 @@
 //! | `device_id`      | 16 bits                                | 1               | NodeInfo.DeviceID  |
 //! | `width`          | `1x`, `2x`, `4x`, `8x`, `12x`          | `4x`            | Most lanes of a port |
 //! | `speed`          | `SDR`, `DDR`, `QDR`, `FDR`, `EDR`, `HDR`, `NDR` | `QDR`  | Fastest speed of a lane: 2.5, 5, 10, 14, 25, 50, 100 Gbit/s |
+//! | `opa`            | 0, 1                                   | 0               | Omni-Path's management datagrams besides InfiniBand's |
 //! | `live`           | 0, 1                                   | 0               | Whether the node is there |
 
 use super::{
@@ -106,7 +107,8 @@ impl GroupOperations for Nodes {
                 device_id: 7,
                 width: 8,
                 speed: 9,
-                live: 10,
+                opa: 10,
+                live: 11,
             ],
         };
         let plan = PlannedNode::new(self.fabric.clone(), name)?;
@@ -371,7 +373,12 @@ text::attributes! { NodeDir {
            spec.rate.speed = Speed::parse(text::line(page))?;
            Some(())
        });
-    10: |dir: &NodeDir, f: &mut dyn fmt::Write| {
+    10: |dir: &NodeDir, f| dir.show(f, |spec, f| write!(f, "{}", u8::from(spec.opa))),
+       |dir: &NodeDir, page| dir.0.change(fmt!("opa"), page, "0 or 1", |spec, page| {
+           spec.opa = text::switch(page)?;
+           Some(())
+       });
+    11: |dir: &NodeDir, f: &mut dyn fmt::Write| {
            write!(f, "{}", u8::from(dir.0.look(|state| state.live.is_some())))
        },
        |dir: &NodeDir, page| match text::switch(page) {

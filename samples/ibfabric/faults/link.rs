@@ -82,10 +82,10 @@ impl Setting for Delay {
 pub(crate) struct Cut(u8);
 
 impl Cut {
-    /// How much of a packet is more than that, if anything.
-    fn missing(&self, packet: &Packet) -> Option<usize> {
-        let missing = packet.datagram().len().checked_sub(self.0.into())?;
-        (missing != 0).then_some(missing)
+    /// How much of a packet is left, if it is longer than that.
+    fn left(&self, packet: &Packet) -> Option<u16> {
+        let left = u16::from(self.0);
+        (packet.data.len() > left).then_some(left)
     }
 }
 
@@ -118,14 +118,13 @@ pub(crate) struct Patch {
 
 impl Patch {
     /// Where, and the new value; unless the packet ends before it.
-    fn apply(&self, packet: &Packet) -> Option<(usize, u8)> {
-        let offset = usize::from(self.offset);
-        let byte = *packet.datagram().get(offset)?;
+    fn apply(&self, packet: &Packet) -> Option<(u8, u8)> {
+        let byte = packet.data.byte(self.offset)?;
         let byte = match self.change {
             Change::Set(value) => value,
             Change::Xor(bits) => byte ^ bits,
         };
-        Some((offset, byte))
+        Some((self.offset, byte))
     }
 }
 
@@ -226,7 +225,7 @@ impl LinkFaults {
         forwarded: bool,
         counters: &FaultCounters,
     ) -> Fate {
-        if !self.filter.matches(&Smp(packet.data)) {
+        if !self.filter.matches(&Smp(*packet.data.head())) {
             return Fate::Pass;
         }
         if self.drop.strike(|_| Some(())).is_some() {
@@ -234,7 +233,7 @@ impl LinkFaults {
             return Fate::Lost;
         }
         let patch = self.corrupt.strike(|patch| patch.apply(packet));
-        let cut = self.truncate.strike(|cut| cut.missing(packet));
+        let cut = self.truncate.strike(|cut| cut.left(packet));
         let twice = self.duplicate.strike(|_| Some(())).is_some();
         let delay = self.delay.strike(|delay| Some(delay.0));
         for (happens, counter) in [
@@ -252,11 +251,11 @@ impl LinkFaults {
         }
         let change = |packet: &mut Packet| {
             if let Some((offset, value)) = patch {
-                if let Some(byte) = packet.data.get_mut(offset) {
-                    *byte = value;
-                }
+                packet.data.set_byte(offset, value);
             }
-            packet.cut(cut.unwrap_or(0));
+            if let Some(left) = cut {
+                packet.data.cut(left);
+            }
         };
         for _ in 0..if twice { 2 } else { 1 } {
             if self

@@ -26,9 +26,12 @@ use crate::{
     },
     port::Port,
     provider::NodeType,
-    sma::smp::{
-        self,
-        Smp, //
+    sma::{
+        opa,
+        smp::{
+            self,
+            Smp, //
+        }, //
     },
 };
 use kernel::{
@@ -237,7 +240,7 @@ impl Software {
     /// The port that an SMP really leaves by, which was to leave by `egress`.
     pub(crate) fn egress(&self, node: &Node, egress: u8, packet: &Packet) -> u8 {
         let other = self.faults(|faults| {
-            if !faults.filter.matches(&Smp(packet.data)) {
+            if !faults.filter.matches(&Smp(*packet.data.head())) {
                 return None;
             }
             faults.wrong_port.strike(|detour| detour.other(egress))
@@ -254,7 +257,7 @@ impl Software {
     /// Whether an SMP that came to the software of a switch is lost there.
     pub(crate) fn loses(&self, agent: &Port, packet: &Packet) -> bool {
         let lost = self.faults(|faults| {
-            let mad = Smp(packet.data);
+            let mad = Smp(*packet.data.head());
             if !is_in_transit(&mad) || !faults.filter.matches(&mad) {
                 return None;
             }
@@ -339,10 +342,18 @@ fn is_in_transit(mad: &Smp) -> bool {
         return false;
     }
     let (hop, count) = (mad.hop_ptr(), mad.hop_count());
-    if mad.status() & smp::STATUS_DIRECTION == 0 {
-        hop < count || hop == count && mad.dr_dlid() != LID_PERMISSIVE
+    let (begins_by_lid, ends_by_lid) = if opa::is_for(mad) {
+        opa::by_lid(mad)
     } else {
-        hop > 1 || hop == 1 && mad.dr_slid() != LID_PERMISSIVE
+        (
+            mad.dr_slid() != LID_PERMISSIVE,
+            mad.dr_dlid() != LID_PERMISSIVE,
+        )
+    };
+    if mad.status() & smp::STATUS_DIRECTION == 0 {
+        hop < count || hop == count && ends_by_lid
+    } else {
+        hop > 1 || hop == 1 && begins_by_lid
     }
 }
 

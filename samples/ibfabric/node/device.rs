@@ -30,7 +30,8 @@ use crate::{
         Reporter,
         SendWr,
         WcBuffer,
-        MAD_SIZE, //
+        MAD_SIZE,
+        OPA_MAD_SIZE, //
     },
     qp::{
         self,
@@ -47,6 +48,17 @@ use kernel::{
         ArcBorrow, //
     },
 };
+
+impl Node {
+    /// The port that a datagram came in by, of which the core tells the port whose agent it is for.
+    fn ingress(&self, port: u32, origin: Option<MadOrigin>) -> Option<u8> {
+        let ingress = match (self.node_type, origin) {
+            (NodeType::Switch, Some(origin)) => origin.port,
+            _ => port,
+        };
+        u8::try_from(ingress).ok()
+    }
+}
 
 impl Provider for Node {
     type Module = IbFabric;
@@ -99,6 +111,7 @@ impl Provider for Node {
             active_speed: config.active.speed.core_number(),
             gids: GIDS.into(),
             pkeys: PKEYS,
+            opa: self.opa,
         })
     }
 
@@ -195,13 +208,22 @@ impl Provider for Node {
         if pma::is_for(request) {
             return pma::process(&this, request, reply);
         }
-        let ingress = match (this.node_type, origin) {
-            (NodeType::Switch, Some(origin)) => origin.port,
-            _ => port,
-        };
-        match u8::try_from(ingress) {
-            Ok(ingress) => sma::process(this, ingress, origin, request, reply),
-            Err(_) => MadResult::Consumed,
+        match this.ingress(port, origin) {
+            Some(ingress) => sma::process(this, ingress, origin, request, reply),
+            None => MadResult::Consumed,
+        }
+    }
+
+    fn process_opa_mad(
+        this: ArcBorrow<'_, Self>,
+        port: u32,
+        origin: Option<MadOrigin>,
+        request: &[u8],
+        reply: &mut [u8; OPA_MAD_SIZE],
+    ) -> MadResult {
+        match this.ingress(port, origin) {
+            Some(ingress) => sma::opa::process(&this, ingress, request, reply),
+            None => MadResult::Consumed,
         }
     }
 }

@@ -59,6 +59,8 @@ pub(crate) struct NodeSpec {
     pub(crate) ports: u8,
     /// Whether port 0 of a switch is an enhanced one.
     pub(crate) enhanced_port0: bool,
+    /// Whether it has the management datagrams of Omni-Path besides InfiniBand's.
+    pub(crate) opa: bool,
     /// Vendor, 24 bits.
     pub(crate) vendor_id: u32,
     /// Device, as the vendor numbers them.
@@ -82,6 +84,7 @@ impl NodeSpec {
             desc: None,
             ports,
             enhanced_port0: false,
+            opa: false,
             vendor_id: VENDOR_ID,
             device_id: DEVICE_ID,
             rate: Rate::DEFAULT,
@@ -96,6 +99,7 @@ impl NodeSpec {
             system_guid: Some(node.system_guid),
             desc: Some(node.desc()),
             enhanced_port0: node.enhanced_port0,
+            opa: node.opa,
             vendor_id: node.vendor_id,
             device_id: node.device_id,
             ..Self::new(node.node_type, node.external_ports())

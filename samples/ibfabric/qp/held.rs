@@ -11,11 +11,8 @@
 
 use super::work::Outcome;
 use crate::{
-    packet,
-    provider::{
-        GRH_SIZE,
-        MAD_SIZE, //
-    },
+    datagram::Datagram,
+    provider::GRH_SIZE,
     ring::Ring, //
 };
 use kernel::{
@@ -49,14 +46,7 @@ pub(super) struct Arrival<'a> {
     /// The global route header, if there is one.
     pub(super) grh: Option<&'a [u8; GRH_SIZE]>,
     /// The datagram.
-    pub(super) data: &'a [u8; MAD_SIZE],
-}
-
-impl Arrival<'_> {
-    /// What there is of the datagram.
-    pub(super) fn present(&self) -> &[u8] {
-        packet::present(self.data, self.outcome.missing)
-    }
+    pub(super) data: &'a Datagram,
 }
 
 /// A packet that waits.
@@ -65,7 +55,7 @@ pub(super) struct Waiting {
     outcome: Outcome,
     solicited: bool,
     grh: Option<[u8; GRH_SIZE]>,
-    data: [u8; MAD_SIZE],
+    data: Datagram,
 }
 
 impl Waiting {
@@ -109,7 +99,7 @@ impl Held {
             outcome: arrival.outcome,
             solicited: arrival.solicited,
             grh: arrival.grh.copied(),
-            data: *arrival.data,
+            data: arrival.data.clone(),
         };
         let waiting = KBox::new(waiting, GFP_ATOMIC | __GFP_NOWARN)?;
         self.0.push(waiting).map_err(|_| ENOBUFS)

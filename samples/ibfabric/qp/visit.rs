@@ -81,7 +81,7 @@ impl Visit {
                 sl: packet.sl,
                 path_bits: at.path_bits,
                 grh: packet.grh.is_some(),
-                missing: packet.missing,
+                len: packet.data.len(),
                 status: Status::Success,
             },
             solicited: packet.solicited,

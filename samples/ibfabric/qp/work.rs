@@ -24,8 +24,7 @@ use crate::{
         RecvWr,
         Status,
         Wc,
-        GRH_SIZE,
-        MAD_SIZE, //
+        GRH_SIZE, //
     },
     ring::Ring,
 };
@@ -38,9 +37,6 @@ use kernel::{
         SpinLockIrq, //
     },
 };
-
-/// Bytes that are written to a receive buffer of a whole datagram, the area of the GRH included.
-const RECEIVED: u16 = (GRH_SIZE + MAD_SIZE) as u16;
 
 /// How a receive ended, and who sent what was received.
 #[derive(Clone, Copy)]
@@ -59,8 +55,8 @@ pub(crate) struct Outcome {
     pub(crate) path_bits: u8,
     /// Whether a GRH was written.
     pub(crate) grh: bool,
-    /// How many bytes at the end were missing.
-    pub(crate) missing: u8,
+    /// How many bytes the datagram had.
+    pub(crate) len: u16,
     /// How it ended.
     pub(crate) status: Status,
 }
@@ -76,7 +72,7 @@ impl Outcome {
             sl: 0,
             path_bits: 0,
             grh: false,
-            missing: 0,
+            len: 0,
             status,
         }
     }
@@ -159,7 +155,7 @@ impl Inner {
             return None;
         };
         let outcome = match arrival {
-            Ok(arrival) => match alive.scatter(buffer, arrival.grh, arrival.present()) {
+            Ok(arrival) => match alive.scatter(buffer, arrival.grh, arrival.data.parts()) {
                 Ok(()) => arrival.outcome,
                 Err(status) => Outcome::failed(status),
             },
@@ -213,7 +209,8 @@ impl Inner {
             qp,
             src_qp: outcome.source.number(),
             byte_len: if good {
-                RECEIVED.saturating_sub(outcome.missing.into())
+                // CAST: It fits. With the area of the GRH.
+                outcome.len.saturating_add(GRH_SIZE as u16)
             } else {
                 0
             },
