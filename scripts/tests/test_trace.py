@@ -285,7 +285,8 @@ class TestEvents:
     def test_perf_trace(self, pair):
         text = run(pair, "perf-trace", f"{ASK} 0,1,2")
         found = re.findall(r'ib_smi:ib_smi_(\w+)\(device: "(\w+)", tid: (\d+)', text)
-        assert [(event, device) for event, device, _ in found] == [step[:2] for step in PAIR]
+        # It does not put in order what comes from several processors.
+        assert sorted((event, device) for event, device, _ in found) == sorted(step[:2] for step in PAIR)
         assert {int(tid) & 0xFFFFFFFF for *_, tid in found} == {TID}
 
 
