@@ -7,18 +7,15 @@
 
 use super::{
     hop::{
+        reasons,
         verdict_name,
-        Obstacle,
         Point,
         VERDICTS, //
     },
     origin::Origin,
     ports, //
 };
-use crate::dr::{
-    Reason,
-    Rule, //
-};
+use crate::dr::Rule;
 use kernel::{
     fmt,
     sync::atomic::{
@@ -128,9 +125,7 @@ impl Discards {
 
     /// Calls `f` with every reason there is and its count, which may be 0.
     pub(crate) fn each(&self, mut f: impl FnMut(&str, u64) -> fmt::Result) -> fmt::Result {
-        let rules = Reason::ALL.iter().map(|r| (r.number(), r.name()));
-        let obstacles = Obstacle::ALL.iter().map(|o| (*o as u8, o.name()));
-        for (number, name) in rules.chain(obstacles) {
+        for (number, name) in reasons() {
             if let Some(counter) = self.0.get(usize::from(number)) {
                 f(name, counter.load(ordering::Relaxed))?;
             }

@@ -127,6 +127,13 @@ impl Obstacle {
     }
 }
 
+/// Every reason that an SMP can be discarded for, the rules' and the module's own, by number and name.
+pub(crate) fn reasons() -> impl Iterator<Item = (u8, &'static str)> {
+    let rules = Reason::ALL.iter().map(|r| (r.number(), r.name()));
+    let obstacles = Obstacle::ALL.iter().map(|o| (*o as u8, o.name()));
+    rules.chain(obstacles)
+}
+
 /// What became of the SMP at this hop.
 #[derive(Clone, Copy)]
 pub(crate) struct Hop<'a> {

@@ -270,7 +270,7 @@ impl Table {
     /// that is done, or that of the oldest.
     fn place(&self, tid: u64, record: &Record) -> Option<&Slot> {
         let ways = self.ways(tid);
-        let age = |slot: &&Slot| {
+        let age = |slot: &Slot| {
             let old = slot.read_any();
             if slot.tid() == tid && old.has_owner_of(record) {
                 return (0, 0);
@@ -281,8 +281,9 @@ impl Table {
                 _ => (3, old.sent),
             }
         };
-        let slot = ways.iter().min_by_key(age)?;
-        if age(&slot).0 == 3 {
+        let ages = ways.iter().map(|slot| (age(slot), slot));
+        let ((rank, _), slot) = ages.min_by_key(|(age, _)| *age)?;
+        if rank == 3 {
             self.evicted.add(1u64, ordering::Relaxed);
         }
         Some(slot)

@@ -108,6 +108,49 @@ impl Agent {
             }
         });
     }
+
+    /// Whether the agent's port speaks the MADs of Omni-Path.
+    fn opa(&self) -> bool {
+        // SAFETY: By the type invariants; the agent's queue pair is one that ib_mad made.
+        unsafe {
+            let port = (*(*self.0).qp_info).port_priv;
+            bindings::ib_smi_cap_opa((*port).device, (*port).port_num as u32)
+        }
+    }
+
+    /// The agent's device and port.
+    fn origin(&self) -> Origin<'_> {
+        // SAFETY: By the type invariants.
+        unsafe { Origin::of_agent(&raw const (*self.0).agent) }
+    }
+
+    /// Tells of what this agent has sent to its own node and nobody takes there.
+    #[cold]
+    fn told_of(&self, smp: &Smp, obstacle: Obstacle) {
+        let format = Format::of(smp, self.opa());
+        let route = format.route(smp);
+        let origin = self.origin();
+        let hop = Hop {
+            point: Point::Local,
+            smp,
+            format,
+            origin,
+            is_switch: origin.device.is_some_and(Device::is_switch),
+            ingress: 0,
+            decision: Decision {
+                verdict: Verdict::Local,
+                hop_ptr: route.hop_ptr,
+                record: None,
+                rule: match route.direction {
+                    Direction::Outgoing => Rule::C14_9_4,
+                    Direction::Returning => Rule::C14_13_4,
+                },
+            },
+            obstacle: Some(obstacle),
+        };
+        dyn_debug!(told_of: "local: {}\n", hop);
+        hop.lost();
+    }
 }
 
 /// An entry of the list.
@@ -243,56 +286,5 @@ impl Local {
         sender.put();
         // SAFETY: By the type invariants; not used after this.
         unsafe { bindings::kfree(self.0.cast()) };
-    }
-}
-
-impl Agent {
-    /// Whether the agent's port speaks the MADs of Omni-Path.
-    fn opa(&self) -> bool {
-        // SAFETY: By the type invariants; the agent's queue pair is one that ib_mad made.
-        unsafe {
-            let port = (*(*self.0).qp_info).port_priv;
-            bindings::ib_smi_cap_opa((*port).device, (*port).port_num as u32)
-        }
-    }
-
-    /// The agent's device and port.
-    fn origin(&self) -> Origin<'_> {
-        // SAFETY: By the type invariants; an agent's device outlives it.
-        unsafe {
-            let agent = &raw mut (*self.0).agent;
-            Origin {
-                device: Some(Device::from_raw((*agent).device)),
-                port: (*agent).port_num.into(),
-            }
-        }
-    }
-
-    /// Tells of what this agent has sent to its own node and nobody takes there.
-    #[cold]
-    fn told_of(&self, smp: &Smp, obstacle: Obstacle) {
-        let format = Format::of(smp, self.opa());
-        let route = format.route(smp);
-        let origin = self.origin();
-        let hop = Hop {
-            point: Point::Local,
-            smp,
-            format,
-            origin,
-            is_switch: origin.device.is_some_and(Device::is_switch),
-            ingress: 0,
-            decision: Decision {
-                verdict: Verdict::Local,
-                hop_ptr: route.hop_ptr,
-                record: None,
-                rule: match route.direction {
-                    Direction::Outgoing => Rule::C14_9_4,
-                    Direction::Returning => Rule::C14_13_4,
-                },
-            },
-            obstacle: Some(obstacle),
-        };
-        dyn_debug!(told_of: "local: {}\n", hop);
-        hop.lost();
     }
 }

@@ -34,6 +34,21 @@ impl Origin<'_> {
         port: 0,
     };
 
+    /// The device and port of an agent.
+    ///
+    /// # Safety
+    ///
+    /// `agent` must be registered for `'a`.
+    pub(crate) unsafe fn of_agent<'a>(agent: *const bindings::ib_mad_agent) -> Origin<'a> {
+        // SAFETY: By the safety requirements; an agent's device outlives it.
+        unsafe {
+            Origin {
+                device: Some(Device::from_raw((*agent).device)),
+                port: (*agent).port_num.into(),
+            }
+        }
+    }
+
     /// The origin of an SMP that ib_mad has received.
     ///
     /// # Safety
@@ -114,13 +129,7 @@ impl Departing {
     /// The agent's device and port.
     pub(crate) fn origin<'a>(&self) -> Origin<'a> {
         // SAFETY: By the type invariants; the sender holds its agent, which holds the device.
-        unsafe {
-            let agent = (*self.0).send_buf.mad_agent;
-            Origin {
-                device: Some(Device::from_raw((*agent).device)),
-                port: (*agent).port_num.into(),
-            }
-        }
+        unsafe { Origin::of_agent((*self.0).send_buf.mad_agent) }
     }
 
     /// How many milliseconds ib_mad waits for an answer, 0 if none is expected, and how often it sends

@@ -4,6 +4,7 @@
 import pytest
 
 from smp import follow, inject, make, tid_of
+from test_smi import load
 
 # Four HCAs with two ports each, on one switch: port N of HCA M is at port 2 M + N.
 TWO_PORTS = "Switch 8 \"sw\"\n" + "".join(
@@ -13,25 +14,17 @@ TWO_PORTS = "Switch 8 \"sw\"\n" + "".join(
 LOW = 0x0DD5EED
 
 
-def load(guest, words):
-    """Puts a fabric up under the module."""
-    guest.check(
-        "modprobe ib_umad\n[ ! -d /sys/module/ibfabric ] || rmmod ibfabric\n"
-        f"insmod $MODULES/ibfabric.ko {words}\n"
-        "[ -d /sys/module/ib_smi ] || /src/scripts/load")
-
-
 @pytest.fixture(name="eight")
 def eight_fixture(guest_stock):
     """Eight HCAs with a port each, and two switches."""
-    load(guest_stock, "topology=fattree leaves=1 spines=1 hosts=8")
+    load(guest_stock, "fattree leaves=1 spines=1 hosts=8")
     return guest_stock, [(f"hca{number}", 1) for number in range(8)]
 
 
 @pytest.fixture(name="four")
 def four_fixture(guest_stock):
     """Four HCAs with two ports each, and a switch."""
-    load(guest_stock, "topology=none")
+    load(guest_stock, "none")
     guest_stock.check(f"cat >/tmp/net <<'END'\n{TWO_PORTS}END\n/src/scripts/ibfabric load /tmp/net")
     names = guest_stock.check("cd /sys/class/infiniband && for d in *; do [ ! -e $d/ports/2 ] || echo $d; done").split()
     assert len(names) == 4

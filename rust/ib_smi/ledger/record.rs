@@ -4,15 +4,14 @@
 
 use crate::{
     dr::{
-        Reason,
         MAX_HOPS,
         PATH_LEN, //
     },
     ib_smi::{
         hop::{
+            reasons,
             verdict_name,
             Hop,
-            Obstacle,
             Point, //
         },
         origin::Origin, //
@@ -286,10 +285,7 @@ impl Last {
 
 /// The name of a reason, by its number; `-` if there is none.
 fn reason_name(number: u8) -> &'static str {
-    let rules = Reason::ALL.iter().map(|r| (r.number(), r.name()));
-    let obstacles = Obstacle::ALL.iter().map(|o| (*o as u8, o.name()));
-    rules
-        .chain(obstacles)
+    reasons()
         .find(|(of, _)| *of == number)
         .map_or("-", |(_, name)| name)
 }
