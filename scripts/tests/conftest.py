@@ -15,6 +15,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 # pylint: disable=wrong-import-position
 from guestlib.guest import Guest, new_results  # noqa: E402
 
+# The kernel that most guests boot.
+KERNEL = os.environ.get("IB_SMI_KERNEL", "stock")
+
 OUTCOMES = ("passed", "failed", "skipped")
 PARTS = pytest.StashKey()
 # The cases that a report is of, as a property that a worker sends along.
@@ -118,6 +121,18 @@ def pytest_unconfigure(config):
         print(", ".join(f"{TOTALS.counts[outcome]} {outcome}" for outcome in OUTCOMES), flush=True)
 
 
+def pytest_configure(config):
+    """Names the markers."""
+    config.addinivalue_line("markers", "debian(reason): needs Debian's own kernel")
+
+
+def pytest_runtest_setup(item):
+    """Skips what needs Debian's kernel where the tests run on another."""
+    marker = item.get_closest_marker("debian")
+    if marker and KERNEL != "stock":
+        pytest.skip(f"not on the {KERNEL} kernel: {marker.args[0]}")
+
+
 def boot(kind, request):
     """A guest for one test file. Its results folder is named after both."""
     name = f"{request.module.__name__}-{kind}"
@@ -130,15 +145,15 @@ def boot(kind, request):
 
 @pytest.fixture(scope="module")
 def guest_stock(request):
-    """A guest with Debian's kernel, shared by the tests of a file."""
-    with boot("stock", request) as guest:
+    """A guest with Debian's kernel, or the one that is named in IB_SMI_KERNEL, shared by the tests of a file."""
+    with boot(KERNEL, request) as guest:
         yield guest
 
 
 @pytest.fixture(scope="module")
 def guest_test(request):
-    """A guest with the test kernel, shared by the tests of a file."""
-    with boot("test", request) as guest:
+    """A guest with a kernel that has KUnit and watches itself, shared by the tests of a file."""
+    with boot("debug", request) as guest:
         yield guest
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The KUnit suites, in the test kernel.
+"""The KUnit suites, in the debug kernel.
 
 insmod succeeds even when cases fail, and a run without cases is `ok` too, so the log is parsed by
 the kernel's own tool and the cases are counted.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-BUILD = Path("/src/build/test")
+BUILD = Path("/src/build/debug")
 MODULES = sorted(path.stem for path in BUILD.glob("kunit_*.ko"))
 OUTCOMES = {"PASS": "passed", "SKIP": "skipped"}
 
