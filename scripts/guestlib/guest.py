@@ -176,6 +176,10 @@ class Guest:
         """Whether the kernel looks for faults of its own."""
         return self.kind in debug.KERNELS
 
+    def patience(self, seconds):
+        """How long this kernel may take for what takes others so long."""
+        return seconds * (debug.SLOWNESS if self.watches_itself else 1)
+
     def boot(self):
         """Boots, and returns when the guest can run commands."""
         shutil.rmtree(self.commands, ignore_errors=True)
@@ -297,11 +301,12 @@ class Guest:
 
     def wait_ready(self):
         """Waits for the agent's first line."""
-        deadline = time.monotonic() + BOOT_SECONDS
+        patience = self.patience(BOOT_SECONDS)
+        deadline = time.monotonic() + patience
         while True:
             line = self.read_answer(deadline, b"\0none")
             if line is None:
-                raise GuestTimeout(f"the guest was not up after {BOOT_SECONDS} s\n{self.tail()}")
+                raise GuestTimeout(f"the guest was not up after {patience} s\n{self.tail()}")
             if line == "ready":
                 return
 
@@ -310,7 +315,7 @@ class Guest:
 
         The time is what a kernel needs that does not watch itself.
         """
-        timeout *= debug.SLOWNESS if self.watches_itself else 1
+        timeout = self.patience(timeout)
         self.count += 1
         number, mark = self.count, f"<{secrets.token_hex(12)}>\n"
         (self.commands / str(number)).write_text(command + "\n")
