@@ -151,7 +151,18 @@ impl Drop for Place {
 
 /// Makes a device's folder. It is an aid: without it, everything else works.
 fn folder(top: &Dir, sheet: &Arc<Sheet>) -> Option<Pin<KBox<Scope<Arc<Sheet>>>>> {
-    let name = CString::try_from_fmt(fmt!("{}", sheet.device.name())).ok()?;
+    let made = make_folder(top, sheet).inspect_err(|error| {
+        pr_err!(
+            "{}: not shown in debugfs (error {})\n",
+            sheet.device.name(),
+            error.to_errno()
+        )
+    });
+    made.ok()
+}
+
+fn make_folder(top: &Dir, sheet: &Arc<Sheet>) -> Result<Pin<KBox<Scope<Arc<Sheet>>>>> {
+    let name = CString::try_from_fmt(fmt!("{}", sheet.device.name()))?;
     let scope = top.scope(sheet.clone(), &name, |sheet, dir| {
         for page in sheet.pages.iter().map(|page| &**page) {
             if let Ok(port) = CString::try_from_fmt(fmt!("{}", page.port)) {
@@ -162,7 +173,7 @@ fn folder(top: &Dir, sheet: &Arc<Sheet>) -> Option<Pin<KBox<Scope<Arc<Sheet>>>>>
             }
         }
     });
-    KBox::pin_init(scope, GFP_KERNEL).ok()
+    KBox::pin_init(scope, GFP_KERNEL)
 }
 
 /// `POINT RULE VERDICT COUNT`, a line a decision that there was.

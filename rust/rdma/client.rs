@@ -171,7 +171,12 @@ unsafe extern "C" fn add<T: Client>(device: *mut bindings::ib_device) -> c_int {
             unsafe { bindings::ib_set_client_data(device, client, data.into_foreign()) };
             0
         }
-        Err(error) => error.to_errno(),
+        Err(error) => {
+            // The RDMA core goes on without a word.
+            let errno = error.to_errno();
+            pr_err!("{}: the device is left alone (error {errno})\n", wrapped.name());
+            errno
+        }
     }
 }
 
