@@ -117,7 +117,7 @@ class Guest:
     """A running guest. See the module's text for its use."""
 
     def __init__(self, kind="stock", *, smp=2, mem="2G", results=None, modules=True, expect=(),
-                 append="", qemu=(), live=False, shell=False, icount=False):
+                 append="", qemu=(), live=False, shell=False, icount=False, warm=False):
         self.kind = kind
         self.smp = 1 if icount else smp
         self.icount = icount
@@ -128,6 +128,7 @@ class Guest:
         self.qemu = list(qemu)
         self.live = live
         self.shell = shell
+        self.warm = warm
         self.results = Path(results) if results else new_results()
         self.results.mkdir(parents=True, exist_ok=True)
         self.commands = self.results / ".commands"
@@ -270,6 +271,8 @@ class Guest:
             words.append(f"ibsmi.kind={self.kind}")
         if Path("/shared").is_dir():
             words.append("ibsmi.shared")
+        if self.warm:
+            words.append("ibsmi.warm")
         return " ".join(words + [self.append]).strip()
 
     # Talking to the agent.

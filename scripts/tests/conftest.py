@@ -125,6 +125,7 @@ def boot(kind, request):
         kind,
         results=new_results(name),
         expect=getattr(request.module, "EXPECTED_REPORTS", ()),
+        warm=True,
     )
 
 
@@ -136,9 +137,9 @@ def guest_stock(request):
 
 
 @pytest.fixture(scope="module")
-def guest_test(request):
-    """A guest with the test kernel, shared by the tests of a file."""
-    with boot("test", request) as guest:
+def guest_debug(request):
+    """A guest with the debug kernel, shared by the tests of a file."""
+    with boot("debug", request) as guest:
         yield guest
 
 

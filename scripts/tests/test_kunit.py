@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The KUnit suites, in the test kernel.
+"""The KUnit suites, in the debug kernel.
 
 insmod succeeds even when cases fail, and a run without cases is `ok` too, so the log is parsed by
 the kernel's own tool and the cases are counted.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-BUILD = Path("/src/build/test")
+BUILD = Path("/src/build/debug")
 MODULES = sorted(path.stem for path in BUILD.glob("kunit_*.ko"))
 OUTCOMES = {"PASS": "passed", "SKIP": "skipped"}
 
@@ -60,13 +60,13 @@ def test_there_are_suites():
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_suite(guest_test, parts, tmp_path, name):
-    log = load(guest_test, name)
+def test_suite(guest_debug, parts, tmp_path, name):
+    log = load(guest_debug, name)
     found, output = parse(log, tmp_path)
     for case in found:
         parts.add(*case)
     parts.verify(output)
-    guest_test.check(f"rmmod {name}")
+    guest_debug.check(f"rmmod {name}")
 
 
 KTAP = """[    1.0] KTAP version 1
