@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from guestlib import kernels
+
 SRC = Path("/src")
 SCRIPTS = SRC / "scripts"
 
@@ -118,7 +120,7 @@ class TestKernelTree:
         assert "it is not a kernel tree" in self.said(world, tmp_path)
 
     def test_not_prepared(self, world):
-        source = next(Path("/cache").glob("linux-*/source"))
+        source = kernels.folder() / "source"
         assert "it is not prepared" in self.said(world, source)
 
     @pytest.fixture

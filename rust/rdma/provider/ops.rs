@@ -15,7 +15,10 @@ use super::{
     qp,
     Provider, //
 };
-use crate::bindings;
+use crate::{
+    bindings,
+    compat::this_module, //
+};
 use core::{
     marker::PhantomData,
     mem::MaybeUninit,
@@ -24,7 +27,6 @@ use core::{
 use kernel::{
     error::from_result,
     ffi::c_int,
-    module::this_module,
     prelude::*, //
 };
 
