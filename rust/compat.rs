@@ -15,17 +15,41 @@ pub(crate) use self::before_7_3::*;
 
 #[cfg(linux_7_3)]
 mod since_7_3 {
-    use kernel::module_param::ModuleParamAccess;
     pub(crate) use kernel::{
+        bindings::{
+            init_srcu_struct_with_key,
+            srcu_read_lock,
+            srcu_read_unlock, //
+        },
         configfs::configfs_attrs,
         module::this_module,
         new_spinlock_irq,
         sync::SpinLockIrq, //
     };
+    use kernel::{
+        module_param::ModuleParamAccess,
+        prelude::*,
+        sync::barrier, //
+    };
 
     /// The value of a parameter.
     pub(crate) fn value<T: Copy>(param: &ModuleParamAccess<T>) -> T {
         param.value()
+    }
+
+    /// Puts reads in order.
+    pub(crate) fn smp_rmb() {
+        barrier::smp_mb(barrier::Read);
+    }
+
+    /// The error of that name.
+    pub(crate) fn eopnotsupp() -> Error {
+        EOPNOTSUPP
+    }
+
+    /// The error of that name.
+    pub(crate) fn enobufs() -> Error {
+        ENOBUFS
     }
 
     /// A limit in `struct ib_device_attr`.
@@ -60,6 +84,46 @@ mod before_7_3 {
     /// The value of a parameter.
     pub(crate) fn value<T: Copy>(param: &ModuleParamAccess<T>) -> T {
         *param.value()
+    }
+
+    pub(crate) use kernel::{
+        bindings::{
+            __srcu_read_lock as srcu_read_lock,
+            __srcu_read_unlock as srcu_read_unlock, //
+        },
+        sync::barrier::smp_rmb, //
+    };
+
+    /// Initialises a `struct srcu_struct`.
+    ///
+    /// # Safety
+    ///
+    /// As that of C.
+    pub(crate) unsafe fn init_srcu_struct_with_key(
+        srcu: *mut bindings::srcu_struct,
+        name: *const c_char,
+        key: *mut bindings::lock_class_key,
+    ) -> c_int {
+        #[cfg(CONFIG_DEBUG_LOCK_ALLOC)]
+        // SAFETY: By the requirements.
+        return unsafe { bindings::__init_srcu_struct(srcu, name, key) };
+        #[cfg(not(CONFIG_DEBUG_LOCK_ALLOC))]
+        {
+            // They are for lockdep.
+            let _ = (name, key);
+            // SAFETY: By the requirements.
+            unsafe { bindings::init_srcu_struct(srcu) }
+        }
+    }
+
+    /// The error of that name.
+    pub(crate) fn eopnotsupp() -> Error {
+        Error::from_errno(-(bindings::EOPNOTSUPP as c_int))
+    }
+
+    /// The error of that name.
+    pub(crate) fn enobufs() -> Error {
+        Error::from_errno(-(bindings::ENOBUFS as c_int))
     }
 
     /// A limit in `struct ib_device_attr`, which has them signed.
