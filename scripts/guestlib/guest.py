@@ -22,10 +22,10 @@ import sys
 import time
 from pathlib import Path
 
-from . import accel, initramfs, reports
+from . import accel, initramfs, kernels, reports
 
 SRC = Path("/src")
-CACHE = Path(os.environ.get("IB_SMI_CACHE", "/cache"))
+CACHE = kernels.CACHE
 
 # Slow kernels under emulation need this long on a busy machine.
 BOOT_SECONDS = 180
@@ -59,11 +59,11 @@ def die_with_parent():
 
 
 def kernel_release(kind):
-    """The release name of the kernel that was prepared as `stock` or `test`."""
-    found = sorted(CACHE.glob(f"linux-*/{kind}/include/config/kernel.release"))
-    if not found:
+    """The release name of a kernel that was prepared."""
+    found = kernels.folder(kind) / kind / "include/config/kernel.release"
+    if not found.exists():
         raise GuestError(f"the {kind} kernel is not set up: run scripts/kernel {kind}")
-    return found[-1].read_text().strip()
+    return found.read_text().strip()
 
 
 def new_results(name=None):

@@ -15,6 +15,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 # pylint: disable=wrong-import-position
 from guestlib.guest import Guest, new_results  # noqa: E402
 
+# The kernel that most guests boot.
+KERNEL = os.environ.get("IB_SMI_KERNEL", "stock")
+
 OUTCOMES = ("passed", "failed", "skipped")
 PARTS = pytest.StashKey()
 # The cases that a report is of, as a property that a worker sends along.
@@ -131,8 +134,8 @@ def boot(kind, request):
 
 @pytest.fixture(scope="module")
 def guest_stock(request):
-    """A guest with Debian's kernel, shared by the tests of a file."""
-    with boot("stock", request) as guest:
+    """A guest with Debian's kernel, or the one that is named in IB_SMI_KERNEL, shared by the tests of a file."""
+    with boot(KERNEL, request) as guest:
         yield guest
 
 

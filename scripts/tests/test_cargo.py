@@ -4,7 +4,8 @@
 import os
 import re
 import subprocess
-from pathlib import Path
+
+from guestlib import kernels
 
 CASE = re.compile(r"^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)(?:, (.*))?$")
 OUTCOMES = {"ok": "passed", "FAILED": "failed", "ignored": "skipped"}
@@ -19,7 +20,7 @@ def cases(output):
 
 
 def test_rules(parts):
-    source = next(Path("/cache").glob("linux-*/source"))
+    source = kernels.folder() / "source"
     done = subprocess.run(
         ["cargo", "test", "--release", "--workspace", "--offline", "--locked", "--no-fail-fast"],
         cwd="/src", capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,

@@ -138,7 +138,8 @@ def test_parameters_agree():
     shown = dict(re.fullmatch(r"(\w+):.* \((\w+)\)", line).groups() for line in done.stdout.splitlines())
     source = (SRC / "samples/ibfabric/ibfabric.rs").read_text()
     defaults = dict(re.findall(r"^        (\w+): \w+ \{\s+default: (\w+),", source, re.MULTILINE))
-    defaults |= dict(re.findall(r'static char \*(\w+) = "(\w+)"', (SRC / "samples/ibfabric/helpers.c").read_text()))
+    defaults |= dict(re.findall(r'^static \w+ \*?(\w+) = "?(\w+)"?;', (SRC / "samples/ibfabric/helpers.c").read_text(),
+                                re.MULTILINE))
     defaults = {name: {"true": "1", "false": "0"}.get(value, value) for name, value in defaults.items()}
     table = rows("fabric.rst", "Parameters")
     assert {literal(name): kind for name, kind, *_ in table} == shown

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from guestlib import kernels
+
 BUILD = Path("/src/build/debug")
 MODULES = sorted(path.stem for path in BUILD.glob("kunit_*.ko"))
 OUTCOMES = {"PASS": "passed", "SKIP": "skipped"}
@@ -20,7 +22,7 @@ OUTCOMES = {"PASS": "passed", "SKIP": "skipped"}
 
 def parse(log, folder):
     """The (outcome, name, reason) of each case in a log, by the kernel's parser, and what that printed."""
-    tool = next(Path("/cache").glob("linux-*/source/tools/testing/kunit/kunit.py"))
+    tool = kernels.folder() / "source/tools/testing/kunit/kunit.py"
     lines, result = folder / "log", folder / "json"
     lines.write_text(log)
     done = subprocess.run(
