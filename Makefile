@@ -41,6 +41,22 @@ test-kernels: ## what depends on the kernel, on each of Debian's kernels in scri
 test-large: ## fabrics of hundreds of nodes, in a guest of 8 GB
 	@IB_SMI_LARGE=1 $(S)/test -k 'test_fabric or test_topologies' $(PYTEST)
 
+# The tests whose kernel makes no difference, or which need Debian's, are left out.
+DEBUG_TESTS := kunit debug plant smi origin counters fabric faults sma traffic opa opensm beside memory stress
+empty :=
+space := $(empty) $(empty)
+
+.PHONY: test-debug
+test-debug: ## the tests in guests on a kernel with KASAN, lockdep and more, which is built first
+	@$(S)/build debug
+	@IB_SMI_KERNEL=debug $(S)/test -k '$(subst $(space), or ,$(DEBUG_TESTS:%=test_%))' $(PYTEST)
+
+.PHONY: stress
+stress: ## load and unload under traffic, CYCLES times (1000), with WITH=links,nodes,reversals besides
+	@$(S)/build $(or $(KERNEL),stock)
+	@$(S)/guest --kernel $(or $(KERNEL),stock) --timeout 86400 -- \
+		/src/scripts/stress --cycles $(or $(CYCLES),1000) --with '$(WITH)'
+
 .PHONY: bench-fabric
 bench-fabric: ## what nodes of the fabric take, and whether packets get lost
 	@$(S)/bench-fabric

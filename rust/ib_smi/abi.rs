@@ -2,7 +2,7 @@
 
 //! The functions that stand in for ib_core's, as C calls them.
 //!
-//! ib_core's calls arrive in `entry.c`, where tracers can attach, and jump here. Each function gives its
+//! ib_core's calls arrive in `entry.c`, where tracers can attach, and go on here. Each function gives its
 //! arguments safe types and leaves the rest to a room of its own.
 //!
 //! C headers: `include/entry.h`,

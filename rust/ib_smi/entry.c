@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Where ib_core's calls arrive. rustc does not emit `__fentry__`, without which neither the function
- * tracer nor a kprobe event nor BPF can attach to a function; the C compiler does, and makes a jump of
- * each body.
+ * tracer nor a kprobe event nor BPF can attach to a function; the C compiler does. And each function
+ * stays on the stack while its body runs, which is how livepatch knows that a task is in there (see
+ * Kbuild).
  */
 
 #include "entry.h"

@@ -87,6 +87,7 @@ def main():
         limit(options.timeout)
         guest.start()
         status = run(guest, options)
+        guest.listen()
         guest.settle()
     except GuestTimeout as error:
         tell(f"error: {error}")

@@ -22,7 +22,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import accel, initramfs, kernels, reports
+from . import accel, debug, initramfs, kernels, reports
 
 SRC = Path("/src")
 CACHE = kernels.CACHE
@@ -139,6 +139,7 @@ class Guest:
         self.streams = {}
         self.count = 0
         self.died = False
+        self.last_words = []
 
     # Starting and stopping.
 
@@ -147,6 +148,7 @@ class Guest:
         return self
 
     def __exit__(self, kind, value, trace):
+        self.listen()
         self.settle()
         self.stop()
         # A report explains a failure better than the failure that came of it.
@@ -167,6 +169,17 @@ class Guest:
             self.died = False
             self.answers = b""
             self.boot()
+        if self.watches_itself and self.modules:
+            debug.prepare(self)
+
+    @property
+    def watches_itself(self):
+        """Whether the kernel looks for faults of its own."""
+        return self.kind in debug.KERNELS
+
+    def patience(self, seconds):
+        """How long this kernel may take for what takes others so long."""
+        return seconds * (debug.SLOWNESS if self.watches_itself else 1)
 
     def boot(self):
         """Boots, and returns when the guest can run commands."""
@@ -199,6 +212,16 @@ class Guest:
         except BaseException:
             self.stop()
             raise
+
+    def listen(self):
+        """Asks a kernel that watches itself what it has seen. Before `settle`, for the log has some of it too."""
+        if not self.watches_itself or self.died:
+            return
+        try:
+            self.last_words = debug.last_words(self)
+        except (GuestError, OSError) as error:
+            # Whoever hangs here must not pass.
+            self.last_words = [f"the kernel could not be asked what it has seen: {error}"]
 
     def settle(self):
         """Waits until the console has what the kernel said so far, which it writes in its own time.
@@ -273,22 +296,29 @@ class Guest:
             words.append("ibsmi.shared")
         if self.warm:
             words.append("ibsmi.warm")
+        if self.watches_itself:
+            words.append(debug.ARGUMENTS)
         return " ".join(words + [self.append]).strip()
 
     # Talking to the agent.
 
     def wait_ready(self):
         """Waits for the agent's first line."""
-        deadline = time.monotonic() + BOOT_SECONDS
+        patience = self.patience(BOOT_SECONDS)
+        deadline = time.monotonic() + patience
         while True:
             line = self.read_answer(deadline, b"\0none")
             if line is None:
-                raise GuestTimeout(f"the guest was not up after {BOOT_SECONDS} s\n{self.tail()}")
+                raise GuestTimeout(f"the guest was not up after {patience} s\n{self.tail()}")
             if line == "ready":
                 return
 
     def run(self, command, timeout=120):
-        """Runs a shell command and returns its (status, stdout, stderr)."""
+        """Runs a shell command and returns its (status, stdout, stderr).
+
+        The time is what a kernel needs that does not watch itself.
+        """
+        timeout = self.patience(timeout)
         self.count += 1
         number, mark = self.count, f"<{secrets.token_hex(12)}>\n"
         (self.commands / str(number)).write_text(command + "\n")
@@ -360,7 +390,7 @@ class Guest:
 
     def reports(self):
         """The faults that the kernel reported and that were not expected."""
-        return reports.unexpected(self.console, self.expect)
+        return reports.unexpected(self.console, self.expect) + self.last_words
 
     def tail(self, lines=15):
         """The end of the console log and of what QEMU said, for error messages."""

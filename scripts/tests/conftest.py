@@ -121,6 +121,18 @@ def pytest_unconfigure(config):
         print(", ".join(f"{TOTALS.counts[outcome]} {outcome}" for outcome in OUTCOMES), flush=True)
 
 
+def pytest_configure(config):
+    """Names the markers."""
+    config.addinivalue_line("markers", "debian(reason): needs Debian's own kernel")
+
+
+def pytest_runtest_setup(item):
+    """Skips what needs Debian's kernel where the tests run on another."""
+    marker = item.get_closest_marker("debian")
+    if marker and KERNEL != "stock":
+        pytest.skip(f"not on the {KERNEL} kernel: {marker.args[0]}")
+
+
 def boot(kind, request):
     """A guest for one test file. Its results folder is named after both."""
     name = f"{request.module.__name__}-{kind}"

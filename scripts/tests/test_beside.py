@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The module beside others on the same functions: another livepatch, a kprobe, an fprobe, the function tracer.
+
+All of them sit at the entry of ib_core's functions. Each has to see every call, and an SMP has to go its way
+as if nobody looked.
+"""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import KERNEL
+from smp import follow
+
+TRACING = "/sys/kernel/tracing"
+RIVAL = "/sys/kernel/livepatch/rival"
+
+# What Get NodeDescription along 0,1,2 and its answer meet, in order: section 14.2.2 of the specification.
+WAY = [
+    ("send", "hca0", "request", 0, 1, "C14-9:1"),
+    ("recv", "sw0", "request", 1, 2, "C14-9:2"),
+    ("forward", "sw0", "request", 1, 2, "C14-9:2"),
+    ("recv", "hca1", "request", 2, 3, "C14-9:3"),
+    ("reply", "hca1", "response", 3, 2, "C14-13:1"),
+    ("recv", "sw0", "response", 2, 1, "C14-13:2"),
+    ("forward", "sw0", "response", 2, 1, "C14-13:2"),
+    ("recv", "hca0", "response", 1, 0, "C14-13:3"),
+]
+
+# How often ib_core calls each function for that: once a node that it comes in at; where it goes on; and for
+# what leaves a node that has not sent it itself.
+CALLS = {
+    "smi_handle_dr_smp_recv": 4,
+    "smi_check_forward_dr_smp": 4,
+    "smi_get_fwd_port": 2,
+    "smi_handle_dr_smp_send": 1,
+    "agent_send_response": 3,
+}
+
+TRACERS = ["kprobe", "fprobe", "function"]
+
+
+def attach(guest):
+    """Puts a probe of each kind on each function."""
+    lines = [f"p:beside/kprobe_{name} {name}" for name in CALLS] + [f"f:beside/fprobe_{name} {name}" for name in CALLS]
+    guest.check(
+        f"cd {TRACING}\n" + "\n".join(f"echo '{line}' >>dynamic_events" for line in lines) +
+        "\necho 1 >events/beside/enable && mkdir instances/beside && cd instances/beside\n"
+        f"echo '{' '.join(CALLS)}' >set_ftrace_filter && echo function >current_tracer")
+
+
+def detach(guest):
+    """Takes all of them away."""
+    guest.check(f"cd {TRACING} && rmdir instances/beside && echo 0 >events/beside/enable && echo >dynamic_events")
+
+
+def calls(guest):
+    """How often each tracer has seen each function since it was asked last."""
+    seen = guest.check(f"cd {TRACING} && cat trace instances/beside/trace && echo >trace && echo >instances/beside/trace")
+    words = [word.rstrip(":") for line in seen.splitlines() for word in line.split()]
+    return {tracer: {name: words.count(name if tracer == "function" else f"{tracer}_{name}") for name in CALLS}
+            for tracer in TRACERS}
+
+
+def check(guest):
+    """An SMP goes its way, and all have seen all of it."""
+    guest.check(f"echo >{TRACING}/instances/beside/trace")
+    events = follow(guest, "smpquery -C hca0 -D nodedesc 0,1,2 >/dev/null")
+    (story,) = [story for story in events.values() if story[0]["attr"] == "0x0010"]
+    steps = [(e["event"], e["device"], e["way"], int(e["before"]), int(e["after"]), e["rule"]) for e in story]
+    assert steps == WAY
+    seen = calls(guest)
+    # smpquery asks for NodeInfo first: it goes the same way.
+    assert seen == {tracer: {name: len(events) * count for name, count in CALLS.items()} for tracer in TRACERS}
+
+
+def load(guest, what):
+    """Loads the module, the rival or the tracers."""
+    if what == "tracers":
+        attach(guest)
+    elif what == "rival":
+        guest.check(f"insmod $MODULES/rival.ko && while [ $(cat {RIVAL}/transition) = 1 ]; do sleep 0.2; done")
+    else:
+        guest.check("/src/scripts/load")
+
+
+def unload(guest, what):
+    """Undoes that."""
+    if what == "tracers":
+        detach(guest)
+    elif what == "rival":
+        guest.check(
+            f"echo 0 >{RIVAL}/enabled && while [ -d {RIVAL} ]; do sleep 0.2; done\n"
+            "for try in $(seq 20); do ! rmmod rival 2>/dev/null || exit 0; sleep 0.2; done; rmmod rival", timeout=60)
+    else:
+        guest.check("/src/scripts/unload")
+
+
+@pytest.fixture(name="pair")
+def pair_fixture(guest_stock):
+    """Two HCAs and a switch, without the module."""
+    guest_stock.check(
+        "modprobe ib_umad; [ -d /sys/module/ibfabric ] || insmod $MODULES/ibfabric.ko topology=pair\n"
+        "[ ! -d /sys/module/ib_smi ] || /src/scripts/unload")
+    return guest_stock
+
+
+@pytest.mark.parametrize("order", [
+    ("module", "rival", "tracers"), ("rival", "tracers", "module"), ("tracers", "module", "rival"),
+], ids=" ".join)
+def test_all_at_once(pair, order):
+    for what in order:
+        load(pair, what)
+    check(pair)
+    if order.index("rival") > order.index("module"):
+        # The last livepatch has the function.
+        assert int(pair.check("cat /sys/module/rival/parameters/calls")) > 0
+    # Away in the same order: what came first goes from below the others.
+    for what in order[:-1]:
+        unload(pair, what)
+    unload(pair, order[-1])
+
+
+def test_the_rival_goes_and_the_module_stays(pair):
+    for what in ("module", "rival", "tracers"):
+        load(pair, what)
+    unload(pair, "rival")
+    check(pair)
+    load(pair, "rival")
+    check(pair)
+    for what in ("rival", "tracers", "module"):
+        unload(pair, what)
+
+
+def test_each_replacement_stays_on_the_stack():
+    """It calls its body, and does not jump there."""
+    code = subprocess.run(["objdump", "-dr", "--no-show-raw-insn", f"/src/build/{KERNEL}/ib_smi.ko"],
+                          capture_output=True, text=True, check=True).stdout
+    ways = re.findall(r"\t(\w+) .*\n\t+\w+: R_X86_64_PLT32\t(rust_\w+)-", code)
+    bodies = re.findall(r"(rust_\w+)\(", Path("/src/rust/ib_smi/entry.c").read_text())
+    assert len(bodies) == 10
+    assert sorted(way for way in ways if way[1] in bodies) == sorted(("call", body) for body in bodies)
+
+
+def test_unloading_waits_for_who_is_in_a_replacement(pair):
+    """Livepatch looks for the replacements on the stacks of all tasks, and gives a function back only when no task
+    runs it. One that sleeps in the handler of an agent, which is called from within, comes back to our code."""
+    load(pair, "module")
+    pair.check("insmod $MODULES/sleeper.ko && echo 0 >/sys/kernel/livepatch/ib_smi/enabled && sleep 5")
+    assert pair.run("grep -q 1 /sys/kernel/livepatch/ib_smi/transition")[0] == 0
+    pair.check("echo 1 >/sys/module/sleeper/parameters/awake")
+    unload(pair, "module")
+    pair.check("rmmod sleeper")
+
+
+# Where ib_core cannot be patched.
+
+
+def is_untouched(guest):
+    """Whether nothing is left of a module that could not be loaded, and ib_core has all functions of its own."""
+    left = guest.run("ls -d /sys/module/ib_smi /sys/kernel/livepatch/ib_smi /sys/kernel/debug/ib_smi")[1]
+    # 0 is an own function's; a patched one has a flag that says so.
+    patched = guest.check(f"grep -E '({'|'.join(CALLS)}) .*I' {TRACING}/enabled_functions || true")
+    return left == "" and patched == ""
+
+
+def refuse(guest, module):
+    """Loads a module that has to be refused, and returns what the user and the kernel's log are told."""
+    guest.dmesg(clear=True)
+    status, _, told = guest.run(f"/src/scripts/load {module}")
+    assert status != 0 and "could not be loaded: dmesg says why" in told
+    return guest.dmesg()
+
+
+def test_a_function_that_there_is_not(pair):
+    pair.check(
+        "python3 -c \"data = open('$MODULES/ib_smi.ko', 'rb').read()\n"
+        "name = b'\\0smi_get_fwd_port\\0'\n"
+        "assert data.count(name) == 1\n"
+        "open('/tmp/ib_smi.ko', 'wb').write(data.replace(name, b'\\0smi_got_fwd_port\\0'))\"")
+    told = refuse(pair, "/tmp/ib_smi.ko")
+    assert "smi_got_fwd_port" in told and "ib_smi: ib_core could not be patched (error -22)" in told
+    assert is_untouched(pair)
+    load(pair, "module")
+    assert not is_untouched(pair)
+    unload(pair, "module")
+    assert is_untouched(pair)
+
+
+def test_a_function_that_somebody_holds(pair):
+    pair.check("insmod $MODULES/squatter.ko")
+    told = refuse(pair, "$MODULES/ib_smi.ko")
+    assert "smi_get_fwd_port" in told and "ib_smi: ib_core could not be patched (error -16)" in told
+    assert pair.run("ls -d /sys/module/ib_smi /sys/kernel/livepatch/ib_smi /sys/kernel/debug/ib_smi")[1] == ""
+    pair.check("rmmod squatter")
+    assert is_untouched(pair)
+    load(pair, "module")
+    assert "hca1" in pair.check("smpquery -C hca0 -D nodedesc 0,1,2")
+    unload(pair, "module")

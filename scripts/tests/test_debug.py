@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A cut through all of it on the debug kernel, for every run of the tests. 'make test-debug' runs the whole there."""
+
+import pytest
+
+import test_smi
+from test_smi import DEBUG
+
+CONFIG = "/sys/kernel/config/ibfabric"
+
+
+@pytest.fixture(name="pair")
+def pair_fixture(guest_debug):
+    """Two HCAs and a switch, with the module loaded."""
+    guest_debug.check(
+        "modprobe ib_umad; [ -d /sys/module/ibfabric ] || insmod $MODULES/ibfabric.ko topology=pair\n"
+        "[ -d /sys/module/ib_smi ] || /src/scripts/load")
+    return guest_debug
+
+
+def test_every_vector(pair, parts):
+    test_smi.test_every_vector(pair, parts)
+
+
+def test_a_client_on_each_node(pair):
+    for device, path, node in (("hca0", "0,1,2", "hca1"), ("sw0", "0,2", "hca1"), ("hca1", "0,1", "sw0"), ("hca0", "0", "hca0")):
+        assert test_smi.guid(pair, node) in pair.check(f"/src/scripts/dr-smp -C {device} --timeout 2000 {path}")
+
+
+def test_what_is_kept_can_be_read(pair):
+    pair.check(f"cd {DEBUG}/ib_smi && grep -r . . >/dev/null && echo clear >ledger && echo off >ledger && echo on >ledger\n"
+               f"cd {DEBUG}/ibfabric && cat nodes ports links posts counters lfts wire >/dev/null")
+
+
+def test_all_comes_and_goes_under_traffic(pair):
+    pair.check(
+        f"cd {CONFIG} && mkdir nodes/hca1 nodes/sw0 links/hca0:1-sw0:1 faults/sw0 faults/sw0/1\n"
+        "echo '20 every 3' >faults/sw0/1/delay\n"
+        "(while [ ! -e /tmp/stop ]; do ibnetdiscover -C hca0 >/dev/null 2>&1; done) &\n"
+        "(sleep 1; echo 0 >nodes/hca1/live; echo 1 >nodes/hca1/live\n"
+        " echo down >links/hca0:1-sw0:1/state; echo up >links/hca0:1-sw0:1/state\n"
+        " rmdir faults/sw0/1 faults/sw0; echo 0 >nodes/sw0/live; echo 1 >nodes/sw0/live) & changes=$!\n"
+        "/src/scripts/unload && /src/scripts/load || exit 1\n"
+        "wait $changes; touch /tmp/stop; wait; rm /tmp/stop", timeout=180)
+    assert test_smi.guid(pair, "hca1") in pair.check("/src/scripts/dr-smp -C hca0 --timeout 2000 0,1,2")
+
+
+def test_all_goes(pair):
+    pair.check(f"/src/scripts/unload && cd {CONFIG} && rmdir links/* nodes/* && rmmod ibfabric")

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Faults on purpose, on the debug kernel: each kind is seen, so that its silence elsewhere means something."""
+
+from pathlib import Path
+
+import pytest
+
+from guestlib import debug, reports
+from guestlib.guest import Guest, new_results
+
+# The fault's number in modules/plant.rs, what has to be set before, and how the report begins. A report of KASAN
+# ends lockdep, so that those come last.
+FAULTS = [
+    (5, "", r"^WARNING: possible circular locking dependency detected"),
+    (4, "", r"^BUG: sleeping function called from invalid context"),
+    (6, "", r"^UBSAN: shift-out-of-bounds in .*faults\.c"),
+    (8, "", r"^ODEBUG: object \S+ is on stack"),
+    (9, "echo 2 >/proc/sys/kernel/watchdog_thresh", r"^watchdog: BUG: soft lockup"),
+    (10, "echo 10 >/proc/sys/kernel/watchdog_thresh; echo 4 >/proc/sys/kernel/hung_task_timeout_secs",
+     r"^INFO: task insmod:\d+ blocked for more than 4 seconds"),
+    (7, "", r"^UBSAN: array-index-out-of-bounds in .*faults\.c"),
+    (1, "", r"^BUG: KASAN: slab-out-of-bounds in .*\[plant\]"),
+    (2, "", r"^BUG: KASAN: slab-use-after-free in .*\[plant\]"),
+]
+
+
+@pytest.fixture(name="planted", scope="module")
+def planted_fixture():
+    """A guest of its own, whose reports are looked at here."""
+    if not Path("/src/build/debug/plant.ko").exists():
+        pytest.skip("no debug kernel is set up: 'make test-debug' does it")
+    guest = Guest("debug", results=new_results("test_plant"))
+    guest.start()
+    yield guest
+    guest.stop()
+
+
+@pytest.mark.parametrize("number, before, pattern", FAULTS, ids=lambda value: str(value) if isinstance(value, int) else "")
+def test_each_fault_is_reported(planted, number, before, pattern):
+    planted.check(before or "true")
+    seen = len(reports.find(planted.console))
+    assert planted.run(f"insmod $MODULES/plant.ko fault={number}", timeout=60)[0] != 0
+    planted.settle()
+    found = reports.find(planted.console)[seen:]
+    assert reports.unexpected("\n".join(found), [pattern]) != found, found
+
+
+def test_leaks_are_found_and_lockdep_is_known_to_sleep(planted):
+    assert debug.sleepers(planted)
+    assert debug.leaks(planted) == []
+    planted.run("insmod $MODULES/plant.ko fault=3")
+    found = debug.leaks(planted)
+    # Registers and stacks may hold one or the other still.
+    assert len(found) >= 6 and all('comm "insmod"' in text and "do_init_module" in text for text in found), found
+
+
+def test_known_faults_of_mainline_are_kept_quiet():
+    """Neither is reported with the module that keeps KASAN quiet, and both are without it; and lockdep sleeps then."""
+    if not Path("/src/build/debug/quiet.ko").exists():
+        pytest.skip("no debug kernel is set up: 'make test-debug' does it")
+    guest = Guest("debug", results=new_results("test_plant-known"))
+    guest.start()
+    try:
+        pair = "modprobe ib_umad; insmod $MODULES/ibfabric.ko topology=pair; smpquery -C hca0 -t 100 -D nodeinfo 0,1; rmmod ibfabric"
+        guest.run(pair)
+        guest.settle()
+        assert reports.find(guest.console) == [] and debug.sleepers(guest) == []
+        guest.check("rmmod quiet")
+        guest.run(pair)
+        guest.settle()
+        found = reports.find(guest.console)
+        assert [text for text in found if "in ib_sa_add_one" in text.splitlines()[0]], found
+        assert [text for text in found if "agent_send_response" in text], found
+        assert debug.sleepers(guest)
+    finally:
+        guest.stop()
