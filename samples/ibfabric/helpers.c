@@ -14,7 +14,7 @@ module_param(preset, bool, 0444);
 MODULE_PARM_DESC(preset,
 		 "Begin with LIDs, forwarding tables and active links, without a subnet manager");
 
-static bool opa = false;
+static bool opa;
 module_param(opa, bool, 0444);
 MODULE_PARM_DESC(opa, "Nodes that speak Omni-Path's management datagrams too");
 

@@ -254,6 +254,7 @@ def is_empty(guest):
     return guest.check("ls -d /sys/module/ibfabric /sys/class/infiniband/* 2>/dev/null || true") == ""
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("text", [GOOD, NET], ids=["dump", "net"])
 def test_round_trip(guest, text):
     assert "loaded: 1 switches, 2 HCAs" in load(guest, text)
@@ -359,6 +360,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.kernel
 def test_what_configfs_refuses(guest, parts):
     load(guest, GOOD)
     guest.check(f"mkdir {CONFIG}/nodes/new")
@@ -381,6 +383,7 @@ def states(guest, port):
                  for line in text.splitlines() if line.startswith(f"{name}:"))
 
 
+@pytest.mark.kernel
 def test_a_link_goes_down_and_up(guest):
     load(guest, GOOD)
     assert states(guest, 36) == ("Initialize", "LinkUp")
@@ -413,6 +416,7 @@ def state_change(guest):
     return next(line[-1] for line in text.splitlines() if line.startswith("StateChange:"))
 
 
+@pytest.mark.kernel
 def test_who_has_to_know_is_told(guest):
     """A preset fabric is active. A link that goes down takes along the state that ib_core keeps, and PortStateChange."""
     guest.check(f"{TOOL} load --preset {put(guest, GOOD)}")
@@ -441,6 +445,7 @@ def test_a_node_goes_and_comes_back(guest):
     assert guest.check(f"cat {CONFIG}/links/sw0:36-hca1:1/state").strip() == "up"
 
 
+@pytest.mark.kernel
 def test_what_parameters_built_can_be_changed(guest):
     guest.check("insmod $MODULES/ibfabric.ko topology=pair")
     guest.check(f"{TOOL} down hca1:1")
@@ -515,6 +520,7 @@ def churn(guest, rounds):
     assert is_empty(guest)
 
 
+@pytest.mark.kernel
 def test_nodes_and_links_come_and_go_under_traffic(guest):
     churn(guest, 5)
 

@@ -6,6 +6,9 @@ import pytest
 from smp import follow, inject, make, tid_of
 from test_smi import load
 
+# All of it can go wrong on another kernel.
+pytestmark = pytest.mark.kernel
+
 # Four HCAs with two ports each, on one switch: port N of HCA M is at port 2 M + N.
 TWO_PORTS = "Switch 8 \"sw\"\n" + "".join(
     f"[{2 * hca + port}] \"h{hca}\"[{port}]\n" for hca in range(4) for port in (1, 2)) + "".join(

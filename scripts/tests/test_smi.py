@@ -10,6 +10,9 @@ import pytest
 
 from smp import PERMISSIVE, follow, inject, make, short, tid_of
 
+# All of it can go wrong on another kernel.
+pytestmark = pytest.mark.kernel
+
 DEBUG = "/sys/kernel/debug"
 FAULTS = "/sys/kernel/config/ibfabric/faults"
 
