@@ -37,6 +37,14 @@ test-builtin: ## the module on a kernel with ib_core built in, which is built fi
 test-large: ## fabrics of hundreds of nodes, in a guest of 8 GB
 	@IB_SMI_LARGE=1 $(S)/test -k 'test_fabric or test_topologies' $(PYTEST)
 
+.PHONY: fuzz
+fuzz: ## COUNT hostile SMPs (1000000) that follow from SEED (1), in a guest with KERNEL (stock)
+	@COUNT='$(COUNT)' SEED='$(SEED)' KERNEL='$(KERNEL)' $(S)/fuzz $(PYTEST)
+
+.PHONY: fuzz-host
+fuzz-host: ## libFuzzer on what runs on the host, FUZZ_SECONDS (30) for each target
+	@FUZZ_SECONDS='$(FUZZ_SECONDS)' $(S)/fuzz-host
+
 .PHONY: bench-fabric
 bench-fabric: ## what nodes of the fabric take, and whether packets get lost
 	@$(S)/bench-fabric

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Packets before the ports of the fabric's nodes.
+
+use crate::{
+    idle::Queues,
+    Options, //
+};
+use smi_fuzz::{
+    expect,
+    wire::{
+        Arrival,
+        Site, //
+    }, //
+};
+use std::collections::BTreeMap;
+use std::fs;
+use std::fs::File;
+use std::io::{
+    self,
+    BufWriter,
+    Write, //
+};
+
+const FABRIC: &str = "/sys/kernel/debug/ibfabric";
+
+/// How many packets may be under way: no more than one node has receive buffers for.
+const BATCH: u64 = 256;
+
+/// What was done, and what the rules make of it.
+#[derive(Default)]
+struct Counts {
+    injected: u64,
+    judged: u64,
+    expected: BTreeMap<String, u64>,
+}
+
+/// The nodes of the fabric.
+pub fn sites(opa: bool) -> io::Result<Vec<Site>> {
+    let text = fs::read_to_string(format!("{FABRIC}/nodes"))?;
+    let sites: Vec<_> = text
+        .lines()
+        .filter_map(|line| Site::parse(line, opa))
+        .collect();
+    if sites.is_empty() {
+        return Err(io::Error::other("the fabric has no nodes"));
+    }
+    Ok(sites)
+}
+
+/// Throws, or prints, all of them.
+pub fn run(options: &Options) -> io::Result<()> {
+    let sites = sites(options.opa)?;
+    let mut output = BufWriter::new(io::stdout().lock());
+    let mut counts = Counts::default();
+    let mut line = String::with_capacity(4200);
+    if options.print {
+        for index in options.numbers() {
+            let arrival = Arrival::make(options.seed, index, &sites, options.gentle);
+            arrival.line(&sites, &mut line);
+            output.write_all(line.as_bytes())?;
+        }
+        return output.flush();
+    }
+    let mut inject = File::options()
+        .write(true)
+        .open(format!("{FABRIC}/inject"))?;
+    let mut queues = Queues::open()?;
+    for index in options.numbers() {
+        let arrival = Arrival::make(options.seed, index, &sites, options.gentle);
+        arrival.line(&sites, &mut line);
+        inject.write_all(line.as_bytes())?;
+        counts.note(&sites, &arrival);
+        if index % BATCH == BATCH - 1 {
+            queues.settle()?;
+        }
+    }
+    queues.settle()?;
+    counts.print(&mut output)?;
+    output.flush()
+}
+
+impl Counts {
+    /// Counts a packet.
+    fn note(&mut self, sites: &[Site], arrival: &Arrival) {
+        self.injected += 1;
+        let site = &sites[arrival.site];
+        if (arrival.qp, arrival.dlid) != (0, 0xFFFF) {
+            return;
+        }
+        let Some(judged) = expect::judge(site, arrival.port, &arrival.mad) else {
+            return;
+        };
+        self.judged += 1;
+        let port = if site.switch { 0 } else { arrival.port };
+        let place = format!("{} {port}", site.name);
+        let (rule, verdict) = (judged.rule, judged.verdict);
+        self.expect(format!("{place} decision recv {rule} {verdict}"));
+        if let Some(reason) = judged.reason {
+            self.expect(format!("{place} discard {reason}"));
+        }
+        if judged.unheard {
+            self.expect(format!("{place} discard no-listener"));
+        }
+    }
+
+    /// Counts one more of a counter.
+    fn expect(&mut self, name: String) {
+        *self.expected.entry(name).or_default() += 1;
+    }
+
+    /// Prints all that was counted.
+    fn print(&self, output: &mut impl Write) -> io::Result<()> {
+        writeln!(output, "injected {}\njudged {}", self.injected, self.judged)?;
+        for (name, count) in &self.expected {
+            writeln!(output, "expect {name} {count}")?;
+        }
+        Ok(())
+    }
+}
