@@ -75,7 +75,7 @@ pub fn judge(site: &Site, port: u8, mad: &[u8]) -> Option<Judged> {
 /// Whether the agent on `port` of `site`, which on a switch is 0, gets `mad` onto the wire as a directed
 /// route. What stays within the node may find nobody who answers, and no timeout is reported then.
 pub fn leaves(site: &Site, port: u8, mad: &[u8]) -> bool {
-    if mad.len() < IB_LEN || mad[1] != DIRECTED_ROUTE {
+    if mad.len() < OPA_ROUTE || mad[1] != DIRECTED_ROUTE {
         return false;
     }
     let layout = if site.opa && mad[2] == 0x80 {

@@ -190,16 +190,22 @@ fn route(chance: &mut Chance, mad: &mut [u8], opa: bool, target: Target) {
     };
     put(mad, 32, &first);
     for at in paths {
-        let spoilt = chance.pick(&[0, 0, 4, 64]);
-        for hop in 0..64 {
-            let port = 1 + chance.below(target.ports.into()) as u8;
-            let wrong = spoilt != 0 && chance.one_in(spoilt);
-            mad[at + hop] = if wrong {
-                chance.pick(&[0, target.ports.wrapping_add(1), 128, 254, 255])
-            } else {
-                port
-            };
-        }
+        path(chance, &mut mad[at..at + 64], target.ports);
+    }
+}
+
+/// A path of ports that the node has, some of them wrong in every second one.
+fn path(chance: &mut Chance, path: &mut [u8], ports: u8) {
+    chance.fill(path);
+    for port in path.iter_mut() {
+        // CAST: At most `ports`.
+        *port = 1 + ((u16::from(*port) * u16::from(ports)) >> 8) as u8;
+    }
+    for _ in 0..chance.pick(&[0, 0, 1, 16]) {
+        let wrong = chance.pick(&[0, ports.wrapping_add(1), 128, 254, 255]);
+        // Among the first ones, which are used most.
+        let end = chance.pick(&[4, 64]);
+        path[chance.below(end)] = wrong;
     }
 }
 

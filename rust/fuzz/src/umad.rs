@@ -162,7 +162,7 @@ mod tests {
                 name: "sw0".into(),
                 switch: true,
                 ports: 4,
-                opa: true,
+                opa: false,
             },
             port: 0,
             pkey: true,

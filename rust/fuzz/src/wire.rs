@@ -7,7 +7,7 @@ use crate::smp::{
     self,
     Target, //
 };
-use std::fmt::Write;
+use std::io::Write;
 
 /// A node, as the fabric's file `nodes` lists it.
 pub struct Site {
@@ -101,15 +101,15 @@ impl Arrival {
     }
 
     /// Writes the line.
-    pub fn line(&self, sites: &[Site], line: &mut String) {
+    pub fn line(&self, sites: &[Site], line: &mut Vec<u8>) {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         line.clear();
-        // Writing to a string does not fail.
+        // Writing to memory does not fail.
         let _ = write!(line, "{} {} ", sites[self.site].name, self.port);
-        for byte in &self.mad {
-            line.push(DIGITS[usize::from(byte >> 4)].into());
-            line.push(DIGITS[usize::from(byte & 15)].into());
-        }
+        line.extend(self.mad.iter().flat_map(|byte| {
+            let [high, low] = [byte >> 4, byte & 15].map(usize::from);
+            [DIGITS[high], DIGITS[low]]
+        }));
         if (self.slid, self.dlid, self.qp) != (0xFFFF, 0xFFFF, 0) {
             let _ = write!(
                 line,
@@ -117,7 +117,7 @@ impl Arrival {
                 self.slid, self.dlid, self.qp
             );
         }
-        line.push('\n');
+        line.push(b'\n');
     }
 }
 
@@ -132,14 +132,14 @@ mod tests {
 
     #[test]
     fn a_line_is_what_inject_reads() {
-        let mut line = String::new();
+        let mut line = Vec::new();
         let mut arrival = Arrival::make(1, 0, &sites(), true);
         (arrival.site, arrival.port, arrival.mad) = (1, 3, vec![0x01, 0x81, 0xAF]);
         arrival.line(&sites(), &mut line);
-        assert_eq!(line, "sw0 3 0181af\n");
+        assert_eq!(line, b"sw0 3 0181af\n");
         (arrival.slid, arrival.qp) = (5, 1);
         arrival.line(&sites(), &mut line);
-        assert_eq!(line, "sw0 3 0181af slid=5 dlid=65535 qp=1\n");
+        assert_eq!(line, b"sw0 3 0181af slid=5 dlid=65535 qp=1\n");
     }
 
     #[test]

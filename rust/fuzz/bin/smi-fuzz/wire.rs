@@ -27,12 +27,15 @@ const FABRIC: &str = "/sys/kernel/debug/ibfabric";
 /// How many packets may be under way: no more than one node has receive buffers for.
 const BATCH: u64 = 256;
 
+/// A counter of ib_smi: site, port, and the words behind them.
+type Counter = (usize, u8, [&'static str; 3]);
+
 /// What was done, and what the rules make of it.
 #[derive(Default)]
 struct Counts {
     injected: u64,
     judged: u64,
-    expected: BTreeMap<String, u64>,
+    expected: BTreeMap<Counter, u64>,
 }
 
 /// The nodes of the fabric.
@@ -53,12 +56,12 @@ pub fn run(options: &Options) -> io::Result<()> {
     let sites = sites(options.opa)?;
     let mut output = BufWriter::new(io::stdout().lock());
     let mut counts = Counts::default();
-    let mut line = String::with_capacity(4200);
+    let mut line = Vec::with_capacity(4200);
     if options.print {
         for index in options.numbers() {
             let arrival = Arrival::make(options.seed, index, &sites, options.gentle);
             arrival.line(&sites, &mut line);
-            output.write_all(line.as_bytes())?;
+            output.write_all(&line)?;
         }
         return output.flush();
     }
@@ -69,14 +72,14 @@ pub fn run(options: &Options) -> io::Result<()> {
     for index in options.numbers() {
         let arrival = Arrival::make(options.seed, index, &sites, options.gentle);
         arrival.line(&sites, &mut line);
-        inject.write_all(line.as_bytes())?;
+        inject.write_all(&line)?;
         counts.note(&sites, &arrival);
         if index % BATCH == BATCH - 1 {
             queues.settle()?;
         }
     }
     queues.settle()?;
-    counts.print(&mut output)?;
+    counts.print(&sites, &mut output)?;
     output.flush()
 }
 
@@ -93,27 +96,32 @@ impl Counts {
         };
         self.judged += 1;
         let port = if site.switch { 0 } else { arrival.port };
-        let place = format!("{} {port}", site.name);
-        let (rule, verdict) = (judged.rule, judged.verdict);
-        self.expect(format!("{place} decision recv {rule} {verdict}"));
+        let mut expect = |words| {
+            *self
+                .expected
+                .entry((arrival.site, port, words))
+                .or_default() += 1;
+        };
+        expect(["decision recv", judged.rule, judged.verdict]);
         if let Some(reason) = judged.reason {
-            self.expect(format!("{place} discard {reason}"));
+            expect(["discard", reason, ""]);
         }
         if judged.unheard {
-            self.expect(format!("{place} discard no-listener"));
+            expect(["discard", "no-listener", ""]);
         }
-    }
-
-    /// Counts one more of a counter.
-    fn expect(&mut self, name: String) {
-        *self.expected.entry(name).or_default() += 1;
     }
 
     /// Prints all that was counted.
-    fn print(&self, output: &mut impl Write) -> io::Result<()> {
+    fn print(&self, sites: &[Site], output: &mut impl Write) -> io::Result<()> {
         writeln!(output, "injected {}\njudged {}", self.injected, self.judged)?;
-        for (name, count) in &self.expected {
-            writeln!(output, "expect {name} {count}")?;
+        for ((site, port, words), count) in &self.expected {
+            let words = words.join(" ");
+            writeln!(
+                output,
+                "expect {} {port} {} {count}",
+                sites[*site].name,
+                words.trim_end()
+            )?;
         }
         Ok(())
     }
