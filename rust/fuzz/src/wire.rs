@@ -9,6 +9,18 @@ use crate::smp::{
 };
 use std::io::Write;
 
+/// The two digits of every byte.
+static DIGITS: [[u8; 2]; 256] = {
+    let digits = b"0123456789abcdef";
+    let mut pairs = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        pairs[byte] = [digits[byte >> 4], digits[byte & 15]];
+        byte += 1;
+    }
+    pairs
+};
+
 /// A node, as the fabric's file `nodes` lists it.
 pub struct Site {
     /// The device.
@@ -102,14 +114,12 @@ impl Arrival {
 
     /// Writes the line.
     pub fn line(&self, sites: &[Site], line: &mut Vec<u8>) {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
         line.clear();
         // Writing to memory does not fail.
         let _ = write!(line, "{} {} ", sites[self.site].name, self.port);
-        line.extend(self.mad.iter().flat_map(|byte| {
-            let [high, low] = [byte >> 4, byte & 15].map(usize::from);
-            [DIGITS[high], DIGITS[low]]
-        }));
+        for byte in &self.mad {
+            line.extend_from_slice(&DIGITS[usize::from(*byte)]);
+        }
         if (self.slid, self.dlid, self.qp) != (0xFFFF, 0xFFFF, 0) {
             let _ = write!(
                 line,
