@@ -33,6 +33,14 @@ def test_rules(parts):
     assert done.returncode == 0, output
 
 
+def test_targets_of_the_fuzzer():
+    """For a moment each: that they build, run and find nothing."""
+    done = subprocess.run(["/src/scripts/fuzz-host"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+                          env={**os.environ, "FUZZ_SECONDS": "3"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(re.findall(r"ok +\w+: \d{4,} inputs", done.stderr)) == 3, done.stderr
+
+
 def test_result_lines_are_understood():
     output = "test a::b ... ok\ntest c ... FAILED\ntest d ... ignored, takes an hour\ntest result: ok. 1 passed\n"
     assert list(cases(output)) == [("passed", "a::b", ""), ("failed", "c", ""), ("skipped", "d", "takes an hour")]

@@ -2,7 +2,9 @@
 """The fabric as configfs and scripts/ibfabric build it: descriptions read and refused, nodes and links
 that come and go, and fabrics that ibnetdiscover finds as they were described."""
 
+import base64
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -374,6 +376,26 @@ def test_what_configfs_refuses(guest, parts):
     parts.verify()
     assert guest.check(f"cat {CONFIG}/nodes/new/live").strip() == "0"
     assert discover(guest, GOOD) == []
+
+
+def test_hostile_text_changes_nothing(guest):
+    load(guest, GOOD)
+    out = guest.check("python3 -B /src/scripts/tests/hostile_config.py", timeout=400)
+    assert re.fullmatch(r"\d+ taken, \d+ refused\n", out), out
+    assert discover(guest, GOOD) == []
+
+
+@pytest.mark.parametrize("description", ["%s%n%p", "a\0b", "\x7f\x1b[2J", "é" * 32, "x" * 64, "/../", "a:1-b:2"])
+def test_hostile_descriptions(guest, description):
+    text = GOOD.replace("host b", description)
+    guest.check(f"base64 -d >/tmp/file <<END\n{base64.encodebytes(text.encode()).decode()}\nEND")
+    status, out, err = guest.run(f"{TOOL} load /tmp/file")
+    assert "Traceback" not in out + err
+    # It is as it was described, or nothing is there and it is said why.
+    if status == 0:
+        assert guest.check("cat /sys/class/infiniband/hca1/node_desc").rstrip("\n") == description
+    else:
+        assert err.strip() and is_empty(guest)
 
 
 def states(guest, port):
