@@ -33,6 +33,10 @@ test-builtin: ## the module on a kernel with ib_core built in, which is built fi
 	@$(S)/build builtin
 	@$(S)/test -k test_builtin $(PYTEST)
 
+.PHONY: test-kernels
+test-kernels: ## what depends on the kernel, on each of Debian's kernels in scripts/pins
+	@$(S)/test-kernels
+
 .PHONY: test-large
 test-large: ## fabrics of hundreds of nodes, in a guest of 8 GB
 	@IB_SMI_LARGE=1 $(S)/test -k 'test_fabric or test_topologies' $(PYTEST)
@@ -52,6 +56,13 @@ stress: ## load and unload under traffic, CYCLES times (1000), with WITH=links,n
 	@$(S)/build $(or $(KERNEL),stock)
 	@$(S)/guest --kernel $(or $(KERNEL),stock) --timeout 86400 -- \
 		/src/scripts/stress --cycles $(or $(CYCLES),1000) --with '$(WITH)'
+.PHONY: fuzz
+fuzz: ## COUNT hostile SMPs (1000000) that follow from SEED (1), in a guest with KERNEL (stock)
+	@COUNT='$(COUNT)' SEED='$(SEED)' KERNEL='$(KERNEL)' $(S)/fuzz $(PYTEST)
+
+.PHONY: fuzz-host
+fuzz-host: ## libFuzzer on what runs on the host, FUZZ_SECONDS (30) for each target
+	@FUZZ_SECONDS='$(FUZZ_SECONDS)' $(S)/fuzz-host
 
 .PHONY: bench-fabric
 bench-fabric: ## what nodes of the fabric take, and whether packets get lost
@@ -84,12 +95,24 @@ modules: ## build the modules for the stock kernel (or for KDIR)
 	@$(S)/build stock
 endif
 
+# To sign modules with, and what the kernel is told to trust.
+KEY := signing/key.pem
+CERT := signing/cert.der
+
+.PHONY: key
+key: ## make a key to sign modules with: KEY, and its certificate CERT
+	@$(S)/key '$(KEY)' '$(CERT)'
+
+.PHONY: sign
+sign: ## sign the modules for the stock kernel (or for KDIR) with KEY and CERT
+	@$(S)/sign '$(KEY)' '$(CERT)' $(if $(KDIR),'$(KDIR)')
+
 .PHONY: dr-judge
 dr-judge: ## build the rules as a command, build/dr-judge
 	@$(S)/build dr-judge
 
 .PHONY: shell
-shell: ## a shell in a guest with the modules (KERNEL=test for the test kernel)
+shell: ## a shell in a guest with the modules (KERNEL=NAME for another kernel)
 	@$(S)/build $(or $(KERNEL),stock)
 	@$(S)/guest --kernel $(or $(KERNEL),stock) --timeout 86400 --shell
 

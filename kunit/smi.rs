@@ -6,6 +6,8 @@ use kernel::prelude::*;
 
 #[path = "../rust/bindings/bindings.rs"]
 mod bindings;
+#[path = "../rust/compat.rs"]
+mod compat;
 #[path = "../rust/dr/lib.rs"]
 mod dr;
 mod packet;

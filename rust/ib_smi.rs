@@ -15,6 +15,7 @@ use kernel::prelude::*;
 
 #[path = "bindings/bindings.rs"]
 mod bindings;
+mod compat;
 #[path = "dr/lib.rs"]
 mod dr;
 mod rdma;
@@ -74,7 +75,7 @@ struct IbSmi {
 impl kernel::InPlaceModule for IbSmi {
     fn init(module: &'static ThisModule) -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
-            _ledger: Ledger::open(module_parameters::ledger.value())?,
+            _ledger: Ledger::open(compat::value(&module_parameters::ledger))?,
             folder <- Folder::open(),
             _ports: Ports::open_all()?,
             // The last step: replacements may run before it returns, and need the ports.

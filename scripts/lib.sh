@@ -36,6 +36,40 @@ pin() {
 	sed -n "s/^$1=//p" "$TOP/scripts/pins"
 }
 
+# Prints the names of Debian's kernels, and of all kernels: with those that are built of scripts/configs.
+stock_kernels() {
+	sed -n 's/^\(stock\(-[^=]*\)*\)=.*/\1/p' "$TOP/scripts/pins"
+}
+kernels() {
+	stock_kernels
+	basename -s .config "$TOP"/scripts/configs/*.config
+}
+
+# Ends with a message unless there is such a kernel: known_kernel NAME
+known_kernel() {
+	local all
+	all=$(kernels)
+	grep -qxF "$1" <<<"$all" || die "unknown kernel '$1': there are $(paste -sd' ' <<<"$all")"
+}
+
+# Prints the release that is wanted of a kernel: Debian's own, or the one whose source it is built from.
+release_of() {
+	case $1 in
+	stock*) pin "$1" ;;
+	*) pin stock ;;
+	esac
+}
+
+# Prints the series of a release: 7.3 for 7.3.4+deb13-amd64.
+series_of() {
+	cut -d. -f1,2 <<<"$1"
+}
+
+# Prints the folder in the cache of a kernel's source, with its build folder in it.
+linux_of() {
+	echo "linux-$(series_of "$(release_of "$1")")"
+}
+
 # need_root COMMAND...: what to run as root, for the message.
 need_root() {
 	[ "$(id -u)" = 0 ] || die "this needs root: try 'sudo $*'"
@@ -100,7 +134,7 @@ explain() {
 # Prints the word for make that chooses the compiler of a kernel and of its modules: toolchain KERNEL
 toolchain() {
 	case $1 in
-	debug) echo LLVM=1 ;;
+	debug | kcsan) echo LLVM=1 ;;
 	*) echo LLVM= ;;
 	esac
 }

@@ -4,6 +4,7 @@
 
 use crate::{
     bindings,
+    compat::this_module,
     ib_smi::dyndbg::Site,
     table::{
         Row,
@@ -14,8 +15,7 @@ use crate::{
 use kernel::{
     fmt,
     prelude::*,
-    str::CStr,
-    ModuleMetadata, //
+    str::CStr, //
 };
 
 /// A site at a line.
@@ -122,7 +122,7 @@ impl Row for Place {
             return Ok(());
         }
         let mut found = 0;
-        let module = crate::LocalModule::THIS_MODULE.as_ptr();
+        let module = this_module::<crate::LocalModule>().as_ptr();
         // SAFETY: The module is alive, and what was found in it when it was loaded stays as it is.
         let (sites, count) =
             unsafe { ((*module).dyndbg_info.descs, (*module).dyndbg_info.num_descs) };

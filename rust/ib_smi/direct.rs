@@ -28,6 +28,7 @@ use super::{
 };
 use crate::{
     bindings,
+    compat::eopnotsupp,
     dr::Decision,
     rdma::{
         agent::{
@@ -321,7 +322,7 @@ impl Queue {
         let posted = unsafe {
             match (*self.device()).ops.post_send {
                 Some(post_send) => to_result(post_send(qp, &wr.wr, &mut bad)),
-                None => Err(EOPNOTSUPP),
+                None => Err(eopnotsupp()),
             }
         };
         posted.map_err(|_| {

@@ -103,21 +103,20 @@ impl Departing {
         // SAFETY: By the safety requirements.
         let base_version = u32::from(unsafe { (*smp)[0] });
         // `ib_create_send_mad()` puts the structure behind 2048 bytes if it is told the base version of
-        // Omni-Path on a port of that, and behind 256 otherwise. What does not fit the format is left
-        // alone: nobody can tell which it was.
-        let room = match (format, base_version) {
-            (_, bindings::IB_MGMT_BASE_VERSION) => size_of::<Smp>(),
-            (Format::Opa, bindings::OPA_MGMT_BASE_VERSION) => size_of::<bindings::opa_mad>(),
-            _ => return None,
-        };
-        if format == Format::Opa {
-            // A sender may have changed the base version since. The SMP is where the memory begins.
+        // Omni-Path on a port of that, and behind 256 otherwise. By the base version alone nobody can
+        // tell, unless it is InfiniBand's: a client may name any, and a sender may have changed it since.
+        let room = if (format, base_version) == (Format::Ib, bindings::IB_MGMT_BASE_VERSION) {
+            size_of::<Smp>()
+        } else {
+            // The SMP is where the memory begins.
             // SAFETY: By the safety requirements.
             let allocated = unsafe { kernel::bindings::ksize(smp.cast()) };
-            if allocated < room + STRUCTURE {
-                return None;
+            if allocated < size_of::<bindings::opa_mad>() + STRUCTURE {
+                size_of::<Smp>()
+            } else {
+                size_of::<bindings::opa_mad>()
             }
-        }
+        };
         // SAFETY: So many bytes and the structure were allocated.
         let private = unsafe { smp.byte_add(room) }.cast::<bindings::ib_mad_send_wr_private>();
         // SAFETY: In bounds, as above.

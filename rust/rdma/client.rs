@@ -6,7 +6,10 @@
 //! [`include/linux/srcu.h`](srctree/include/linux/srcu.h)
 
 use super::device::Device;
-use crate::bindings;
+use crate::{
+    bindings,
+    compat, //
+};
 use core::marker::PhantomData;
 use kernel::{
     error::to_result,
@@ -75,7 +78,7 @@ impl<T: Client> Registration<T> {
     pub(crate) fn register(&'static self) -> Result<Registered<T>> {
         // SAFETY: The structure is static, and nobody uses it yet.
         to_result(unsafe {
-            bindings::init_srcu_struct_with_key(
+            compat::init_srcu_struct_with_key(
                 self.srcu.get(),
                 T::NAME.as_char_ptr(),
                 static_lock_class!().as_ptr(),
@@ -145,7 +148,7 @@ impl<'a> Reader<'a> {
         Self {
             srcu,
             // SAFETY: Initialised while the client is registered.
-            index: unsafe { bindings::srcu_read_lock(srcu.get()) },
+            index: unsafe { compat::srcu_read_lock(srcu.get()) },
         }
     }
 }
@@ -154,7 +157,7 @@ impl Drop for Reader<'_> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: Locked by `new()`.
-        unsafe { bindings::srcu_read_unlock(self.srcu.get(), self.index) };
+        unsafe { compat::srcu_read_unlock(self.srcu.get(), self.index) };
     }
 }
 

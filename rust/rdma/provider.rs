@@ -24,12 +24,12 @@ mod wc;
 mod wr;
 
 use kernel::{
-    module::ModuleMetadata,
     prelude::*,
     sync::{
         Arc,
         ArcBorrow, //
     },
+    ModuleMetadata, //
 };
 
 pub(crate) use self::{

@@ -3,6 +3,10 @@
 //! Remembers the last packets on wires, for tests and the curious. Costs nothing when off.
 
 use crate::{
+    compat::{
+        new_spinlock_irq,
+        SpinLockIrq, //
+    },
     datagram::Datagram,
     node::Node,
     packet::Packet,
@@ -11,12 +15,8 @@ use crate::{
 };
 use kernel::{
     fmt,
-    new_spinlock_irq,
     prelude::*,
-    sync::{
-        Arc,
-        SpinLockIrq, //
-    },
+    sync::Arc,
     time::{
         Instant,
         Monotonic, //

@@ -24,12 +24,12 @@ mod port;
 mod text;
 
 use crate::{
+    compat::configfs_attrs,
     configfs::FixedGroup,
     fabric::Fabric, //
 };
 use kernel::{
     configfs::{
-        configfs_attrs,
         AttributeOperations,
         Group,
         Subsystem, //
@@ -38,12 +38,41 @@ use kernel::{
     page::PAGE_SIZE,
     prelude::*,
     str::CString,
-    sync::Arc, //
+    sync::{
+        global_lock,
+        Arc, //
+    },
 };
 
-/// The top.
-struct Root {
-    fabric: Arc<Fabric>,
+/// The top. It has no data, for before Linux 7.3 the `kernel` crate looks for that of a subsystem in the
+/// wrong place; so [`SHOWN`] stands in for it.
+struct Root;
+
+global_lock! {
+    // SAFETY: `Shown::new` initialises it, before the directory is there.
+    unsafe(uninit) static SHOWN: Mutex<Option<Arc<Fabric>>> = None;
+}
+
+/// Keeps the fabric in [`SHOWN`].
+struct Shown;
+
+impl Shown {
+    /// # Safety
+    ///
+    /// To be called once.
+    unsafe fn new(fabric: &Arc<Fabric>) -> Self {
+        // SAFETY: By the requirements.
+        unsafe { SHOWN.init() };
+        *SHOWN.lock() = Some(fabric.clone());
+        Self
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        let fabric = SHOWN.lock().take();
+        drop(fabric);
+    }
 }
 
 /// The directory. The groups in it go first.
@@ -51,11 +80,16 @@ pub(crate) struct Config {
     _nodes: FixedGroup<Root>,
     _links: FixedGroup<Root>,
     _faults: FixedGroup<Root>,
+    _shown: Shown,
 }
 
 impl Config {
     /// Shows a fabric, to be changed.
-    pub(crate) fn new(fabric: &Arc<Fabric>) -> Result<Self> {
+    ///
+    /// # Safety
+    ///
+    /// To be called once.
+    pub(crate) unsafe fn new(fabric: &Arc<Fabric>) -> Result<Self> {
         let top = configfs_attrs! {
             container: Subsystem<Root>,
             data: Root,
@@ -63,10 +97,9 @@ impl Config {
                 preset: 0,
             ],
         };
-        let data = Root {
-            fabric: fabric.clone(),
-        };
-        let root = Arc::pin_init(Subsystem::new(c"ibfabric", top, Ok(data)), GFP_KERNEL)?;
+        // SAFETY: By the requirements.
+        let shown = unsafe { Shown::new(fabric) };
+        let root = Arc::pin_init(Subsystem::new(c"ibfabric", top, Ok(Root)), GFP_KERNEL)?;
         let nodes = node::Nodes::new(fabric.clone());
         let links = link::Links::new(fabric.clone());
         let faults = faults::Faults::new(fabric.clone());
@@ -87,14 +120,18 @@ impl Config {
                     Ok(faults),
                 ),
             )?,
+            _shown: shown,
         })
     }
 }
 
 text::attributes! { Root {
     0: |_: &Root, f: &mut dyn fmt::Write| f.write_str("0"),
-       |root: &Root, page: &[u8]| match text::switch(page) {
-           Some(true) => root.fabric.preset(),
+       |_: &Root, page: &[u8]| match text::switch(page) {
+           Some(true) => {
+               let fabric = SHOWN.lock().clone().ok_or(ENODEV)?;
+               fabric.preset()
+           }
            _ => Err(text::refuse(fmt!("preset"), page, "1")),
        };
 } }

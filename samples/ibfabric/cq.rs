@@ -6,6 +6,10 @@
 //! is only their order.
 
 use crate::{
+    compat::{
+        new_spinlock_irq,
+        SpinLockIrq, //
+    },
     provider::{
         Notify,
         Queue,
@@ -15,15 +19,7 @@ use crate::{
     ring::Ring,
 };
 use core::num::NonZeroU8;
-use kernel::{
-    alloc::allocator::Kmalloc,
-    new_spinlock_irq,
-    prelude::*,
-    sync::{
-        Arc,
-        SpinLockIrq, //
-    },
-};
+use kernel::{alloc::allocator::Kmalloc, prelude::*, sync::Arc};
 
 /// How many queue pairs can complete to one queue.
 const MAX_QPS: usize = 8;

@@ -12,6 +12,8 @@
 
 #[path = "../../rust/bindings/bindings.rs"]
 mod bindings;
+#[path = "../../rust/compat.rs"]
+mod compat;
 #[path = "../../rust/configfs.rs"]
 mod configfs;
 #[path = "../../rust/rdma"]
@@ -82,14 +84,6 @@ module! {
             default: 2,
             description: "HCAs at every leaf of a fat tree, 1 to 64",
         },
-        preset: bool {
-            default: true,
-            description: "Begin with LIDs, forwarding tables and active links, without a subnet manager",
-        },
-        opa: bool {
-            default: false,
-            description: "Nodes that speak Omni-Path's management datagrams too",
-        },
         capture: u16 {
             default: 0,
             description: "How many of the last packets on wires to keep for debugfs",
@@ -115,7 +109,8 @@ impl kernel::Module for IbFabric {
         let fabric = fabric::Fabric::build(&plan, &params)?;
         pr_info!("{} nodes, {} links\n", plan.nodes.len(), plan.links.len());
         Ok(Self {
-            _config: config::Config::new(&fabric)?,
+            // SAFETY: A module is initialised once.
+            _config: unsafe { config::Config::new(&fabric) }?,
             _debug: debug::Debug::new(fabric.clone())?,
             _fabric: fabric,
             _watch: watch,

@@ -3,6 +3,10 @@
 //! Links: whether two ports hear each other, which depends on both ends.
 
 use crate::{
+    compat::{
+        new_spinlock_irq,
+        SpinLockIrq, //
+    },
     port::PortRef,
     provider::{
         PhysState,
@@ -11,14 +15,7 @@ use crate::{
     },
     rate::Rate,
 };
-use kernel::{
-    new_spinlock_irq,
-    prelude::*,
-    sync::{
-        Arc,
-        SpinLockIrq, //
-    },
-};
+use kernel::{prelude::*, sync::Arc};
 
 /// Makes one change to links at a time. Taken before the locks of ports, never within them.
 #[pin_data]

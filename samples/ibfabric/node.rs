@@ -11,6 +11,10 @@ pub(crate) use self::spec::{
 };
 use crate::{
     capture::Capture,
+    compat::{
+        new_spinlock_irq,
+        SpinLockIrq, //
+    },
     faults::Software,
     lft::Lft,
     link::LinkLock,
@@ -37,15 +41,7 @@ use crate::{
         Traps, //
     },
 };
-use kernel::{
-    new_spinlock_irq,
-    prelude::*,
-    str::CString,
-    sync::{
-        Arc,
-        SpinLockIrq, //
-    },
-};
+use kernel::{prelude::*, str::CString, sync::Arc};
 
 /// A locally administered OUI.
 pub(crate) const VENDOR_ID: u32 = 0x02_1bfa;

@@ -2,7 +2,11 @@
 
 //! Module parameters, checked.
 
-use crate::bindings;
+use crate::{
+    bindings,
+    compat::value,
+    module_parameters, //
+};
 use core::ops::RangeInclusive;
 use kernel::{
     prelude::*,
@@ -86,17 +90,15 @@ impl Params {
         };
         Ok(Self {
             topology,
-            switches: within(
-                "switches",
-                crate::module_parameters::switches.value(),
-                1..=62,
-            )?,
-            leaves: within("leaves", crate::module_parameters::leaves.value(), 1..=64)?,
-            spines: within("spines", crate::module_parameters::spines.value(), 1..=64)?,
-            hosts: within("hosts", crate::module_parameters::hosts.value(), 1..=64)?,
-            preset: crate::module_parameters::preset.value(),
-            opa: crate::module_parameters::opa.value(),
-            capture: crate::module_parameters::capture.value(),
+            switches: within("switches", value(&module_parameters::switches), 1..=62)?,
+            leaves: within("leaves", value(&module_parameters::leaves), 1..=64)?,
+            spines: within("spines", value(&module_parameters::spines), 1..=64)?,
+            hosts: within("hosts", value(&module_parameters::hosts), 1..=64)?,
+            // SAFETY: There since the module was loaded.
+            preset: unsafe { bindings::ibfabric_preset() },
+            // SAFETY: As above.
+            opa: unsafe { bindings::ibfabric_opa() },
+            capture: value(&module_parameters::capture),
         })
     }
 }

@@ -7,6 +7,10 @@ mod glance;
 use self::glance::AtomicGlance;
 pub(crate) use self::glance::Glance;
 use crate::{
+    compat::{
+        new_spinlock_irq,
+        SpinLockIrq, //
+    },
     counters::{
         Counter,
         Counters, //
@@ -32,14 +36,7 @@ use crate::{
     },
     rate::Rate,
 };
-use kernel::{
-    new_spinlock_irq,
-    prelude::*,
-    sync::{
-        Arc,
-        SpinLockIrq, //
-    },
-};
+use kernel::{prelude::*, sync::Arc};
 
 /// First half of all GIDs before a subnet manager says otherwise.
 pub(crate) const DEFAULT_GID_PREFIX: u64 = 0xfe80_0000_0000_0000;

@@ -6,11 +6,11 @@
 //! lanes, so that this is only kept for whoever asks. A row, all mappings of packets that leave by one
 //! port, takes up memory only when somebody set it.
 
-use kernel::{
+use crate::compat::{
     new_spinlock_irq,
-    prelude::*,
-    sync::SpinLockIrq, //
+    SpinLockIrq, //
 };
+use kernel::prelude::*;
 
 /// A mapping: two service levels a byte, the lower one in the upper half.
 pub(crate) type Mapping = [u8; 8];

@@ -7,16 +7,18 @@
 //!
 //! C header: [`include/linux/workqueue.h`](srctree/include/linux/workqueue.h)
 
+use crate::compat::{
+    new_spinlock_irq,
+    SpinLockIrq, //
+};
 use kernel::{
     bindings,
-    new_spinlock_irq,
     prelude::*,
     str::CStrExt,
     sync::{
         static_lock_class,
         Arc,
-        ArcBorrow,
-        SpinLockIrq, //
+        ArcBorrow, //
     },
     time::{
         msecs_to_jiffies,

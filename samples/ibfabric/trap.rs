@@ -19,6 +19,10 @@ use self::notice::{
     KINDS, //
 };
 use crate::{
+    compat::{
+        new_spinlock_irq,
+        SpinLockIrq, //
+    },
     datagram::Datagram,
     mft,
     node::Node,
@@ -38,12 +42,10 @@ use crate::{
     wire, //
 };
 use kernel::{
-    new_spinlock_irq,
     prelude::*,
     sync::{
         Arc,
-        ArcBorrow,
-        SpinLockIrq, //
+        ArcBorrow, //
     },
     time::{
         Instant,

@@ -24,7 +24,7 @@ def arguments():
         epilog=f"Statuses of the runner itself: {REPORT} the kernel reported a fault, {DIED} the guest died, "
                f"{TIMEOUT} the time limit passed, {BROKEN} the guest could not be started.",
     )
-    parser.add_argument("--kernel", default="stock", metavar="stock|test", help="the kernel to boot")
+    parser.add_argument("--kernel", default="stock", metavar="NAME", help="the kernel to boot, see scripts/kernel")
     parser.add_argument("--smp", type=int, default=2, metavar="N", help="processors")
     parser.add_argument("--mem", default="2G", metavar="SIZE", help="memory")
     parser.add_argument("--timeout", type=float, default=300, metavar="SECONDS", help="for boot and command together")

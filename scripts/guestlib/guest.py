@@ -22,10 +22,10 @@ import sys
 import time
 from pathlib import Path
 
-from . import accel, debug, initramfs, reports
+from . import accel, debug, initramfs, kernels, reports
 
 SRC = Path("/src")
-CACHE = Path(os.environ.get("IB_SMI_CACHE", "/cache"))
+CACHE = kernels.CACHE
 
 # Slow kernels under emulation need this long on a busy machine.
 BOOT_SECONDS = 180
@@ -59,11 +59,11 @@ def die_with_parent():
 
 
 def kernel_release(kind):
-    """The release name of the kernel that was prepared as `stock` or `test`."""
-    found = sorted(CACHE.glob(f"linux-*/{kind}/include/config/kernel.release"))
-    if not found:
+    """The release name of a kernel that was prepared."""
+    found = kernels.folder(kind) / kind / "include/config/kernel.release"
+    if not found.exists():
         raise GuestError(f"the {kind} kernel is not set up: run scripts/kernel {kind}")
-    return found[-1].read_text().strip()
+    return found.read_text().strip()
 
 
 def new_results(name=None):
@@ -117,7 +117,7 @@ class Guest:
     """A running guest. See the module's text for its use."""
 
     def __init__(self, kind="stock", *, smp=2, mem="2G", results=None, modules=True, expect=(),
-                 append="", qemu=(), live=False, shell=False, icount=False):
+                 append="", qemu=(), live=False, shell=False, icount=False, warm=False):
         self.kind = kind
         self.smp = 1 if icount else smp
         self.icount = icount
@@ -128,6 +128,7 @@ class Guest:
         self.qemu = list(qemu)
         self.live = live
         self.shell = shell
+        self.warm = warm
         self.results = Path(results) if results else new_results()
         self.results.mkdir(parents=True, exist_ok=True)
         self.commands = self.results / ".commands"
@@ -293,6 +294,8 @@ class Guest:
             words.append(f"ibsmi.kind={self.kind}")
         if Path("/shared").is_dir():
             words.append("ibsmi.shared")
+        if self.warm:
+            words.append("ibsmi.warm")
         if self.watches_itself:
             words.append(debug.ARGUMENTS)
         return " ".join(words + [self.append]).strip()

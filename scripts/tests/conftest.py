@@ -140,6 +140,7 @@ def boot(kind, request):
         kind,
         results=new_results(name),
         expect=getattr(request.module, "EXPECTED_REPORTS", ()),
+        warm=True,
     )
 
 
@@ -151,8 +152,8 @@ def guest_stock(request):
 
 
 @pytest.fixture(scope="module")
-def guest_test(request):
-    """A guest with a kernel that has KUnit and watches itself, shared by the tests of a file."""
+def guest_debug(request):
+    """A guest with the debug kernel, shared by the tests of a file."""
     with boot("debug", request) as guest:
         yield guest
 

@@ -75,6 +75,7 @@ def send(guest, words):
     return ledger(guest)[1][tids[0]]
 
 
+@pytest.mark.kernel
 def test_counters_are_what_events_tell(fresh):
     before = counters(fresh)
     assert not before, "a module that was just loaded has counted"
@@ -93,6 +94,7 @@ def test_counters_are_what_events_tell(fresh):
         assert on == came
 
 
+@pytest.mark.kernel
 def test_the_files_of_a_port_are_the_whole(pair):
     inject(pair, [(node, port, smp, "") for _, node, port, smp, *_ in VECTORS])
     pair.check("smpquery -C hca0 -D nodeinfo 0,1,2 >/dev/null")
@@ -129,6 +131,7 @@ def test_the_queue_of_a_port(pair):
         assert [found[name] for name in ("send_posted", "send_waiting", "own_posted", "own_waiting")] == [0] * 4
 
 
+@pytest.mark.kernel
 def test_folders_follow_the_devices(fresh):
     def names():
         return set(fresh.check(f"ls {FOLDER}").split()) - {"counters", "discards", "ledger"}
@@ -224,6 +227,7 @@ def test_a_ledger_of_four(guest_stock):
     assert len(entries) == 4 and {entry["seq"] for entry in entries.values()} == {"1", "2", "3", "4"}
 
 
+@pytest.mark.kernel
 def test_switches(pair):
     file = f"{FOLDER}/ledger"
     pair.check(f"echo off >{file}; smpquery -C hca0 -D nodeinfo 0,1 >/dev/null")
@@ -246,6 +250,7 @@ def test_sizes(guest_stock, size, head):
     guest_stock.check("smpquery -C hca0 -D nodeinfo 0,1 >/dev/null")
 
 
+@pytest.mark.kernel
 def test_a_size_out_of_range(guest_stock):
     guest_stock.check("[ ! -d /sys/module/ib_smi ] || /src/scripts/unload")
     guest_stock.dmesg(clear=True)

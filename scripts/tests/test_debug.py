@@ -10,12 +10,12 @@ CONFIG = "/sys/kernel/config/ibfabric"
 
 
 @pytest.fixture(name="pair")
-def pair_fixture(guest_test):
+def pair_fixture(guest_debug):
     """Two HCAs and a switch, with the module loaded."""
-    guest_test.check(
+    guest_debug.check(
         "modprobe ib_umad; [ -d /sys/module/ibfabric ] || insmod $MODULES/ibfabric.ko topology=pair\n"
         "[ -d /sys/module/ib_smi ] || /src/scripts/load")
-    return guest_test
+    return guest_debug
 
 
 def test_every_vector(pair, parts):

@@ -132,14 +132,22 @@ def test_troubleshooting_has_every_reason():
     assert told == set(symbols("reason").values()) - {"-"}
 
 
+def test_what_differs_between_kernels_is_in_one_file():
+    versions = re.compile(r"linux_\d+_\d+|LINUX_VERSION_CODE|KERNEL_VERSION\(")
+    sources = [path for folder in ("rust", "samples", "kunit", "include") for path in (SRC / folder).rglob("*")
+               if path.suffix in (".rs", ".c", ".h") and versions.search(path.read_text(encoding="utf-8"))]
+    assert sources == [SRC / "rust/compat.rs"]
+
+
 def test_parameters_agree():
     done = subprocess.run(["modinfo", "-F", "parm", SRC / "build/stock/ibfabric.ko"], capture_output=True, text=True,
                           check=True)
     shown = dict(re.fullmatch(r"(\w+):.* \((\w+)\)", line).groups() for line in done.stdout.splitlines())
     source = (SRC / "samples/ibfabric/ibfabric.rs").read_text()
     defaults = dict(re.findall(r"^        (\w+): \w+ \{\s+default: (\w+),", source, re.MULTILINE))
-    defaults |= dict(re.findall(r'static char \*(\w+) = "(\w+)"', (SRC / "samples/ibfabric/helpers.c").read_text()))
-    defaults = {name: {"true": "1", "false": "0"}.get(value, value) for name, value in defaults.items()}
+    defaults |= dict(re.findall(r'^static \w+ \*?(\w+)(?: = "?(\w+)"?)?;', (SRC / "samples/ibfabric/helpers.c").read_text(),
+                                re.MULTILINE))
+    defaults = {name: {"true": "1", "false": "0", "": "0"}.get(value, value) for name, value in defaults.items()}
     table = rows("fabric.rst", "Parameters")
     assert {literal(name): kind for name, kind, *_ in table} == shown
     assert {literal(name): default for name, _, _, default, _ in table} == defaults

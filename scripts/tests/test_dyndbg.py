@@ -253,6 +253,7 @@ def word_of(message):
     return re.search(r"ib_smi: (\w+): ", message)[1]
 
 
+@pytest.mark.kernel
 def test_every_site_is_listed_and_off(pair):
     assert listed(pair) == {site: "_" for site in sites()}
 
@@ -268,6 +269,7 @@ def test_each_site_is_turned_on_and_off_by_itself(pair, site):
     assert messages(pair) == []
 
 
+@pytest.mark.kernel
 def test_a_message_says_what_was_sent(pair):
     query(pair, "module ib_smi format recv: +p")
     # What C14-9 and C14-13 ask of each node, for Initial Path 0,1,2 from hca0 by sw0 to hca1.
@@ -279,6 +281,7 @@ def test_a_message_says_what_was_sent(pair):
     ]
 
 
+@pytest.mark.kernel
 def test_a_discard_is_told(pair):
     query(pair, "module ib_smi +p")
     smp = make(1, 2, (1, 9))
@@ -358,6 +361,7 @@ def test_a_query_that_is_wrong_is_refused(pair):
     assert on(pair) == set()
 
 
+@pytest.mark.kernel
 def test_from_insmod_on(pair):
     pair.check("/src/scripts/unload && /src/scripts/load dyndbg=+p")
     assert on(pair) == set(sites())

@@ -2,7 +2,9 @@
 """The fabric as configfs and scripts/ibfabric build it: descriptions read and refused, nodes and links
 that come and go, and fabrics that ibnetdiscover finds as they were described."""
 
+import base64
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -254,6 +256,7 @@ def is_empty(guest):
     return guest.check("ls -d /sys/module/ibfabric /sys/class/infiniband/* 2>/dev/null || true") == ""
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("text", [GOOD, NET], ids=["dump", "net"])
 def test_round_trip(guest, text):
     assert "loaded: 1 switches, 2 HCAs" in load(guest, text)
@@ -359,6 +362,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.kernel
 def test_what_configfs_refuses(guest, parts):
     load(guest, GOOD)
     guest.check(f"mkdir {CONFIG}/nodes/new")
@@ -374,6 +378,26 @@ def test_what_configfs_refuses(guest, parts):
     assert discover(guest, GOOD) == []
 
 
+def test_hostile_text_changes_nothing(guest):
+    load(guest, GOOD)
+    out = guest.check("python3 -B /src/scripts/tests/hostile_config.py", timeout=400)
+    assert re.fullmatch(r"\d+ taken, \d+ refused\n", out), out
+    assert discover(guest, GOOD) == []
+
+
+@pytest.mark.parametrize("description", ["%s%n%p", "a\0b", "\x7f\x1b[2J", "é" * 32, "x" * 64, "/../", "a:1-b:2"])
+def test_hostile_descriptions(guest, description):
+    text = GOOD.replace("host b", description)
+    guest.check(f"base64 -d >/tmp/file <<END\n{base64.encodebytes(text.encode()).decode()}\nEND")
+    status, out, err = guest.run(f"{TOOL} load /tmp/file")
+    assert "Traceback" not in out + err
+    # It is as it was described, or nothing is there and it is said why.
+    if status == 0:
+        assert guest.check("cat /sys/class/infiniband/hca1/node_desc").rstrip("\n") == description
+    else:
+        assert err.strip() and is_empty(guest)
+
+
 def states(guest, port):
     """PortState and PortPhysicalState of a port of the switch, as the switch says."""
     text = guest.check(f"smpquery -C hca0 -D portinfo 0,1 {port}")
@@ -381,6 +405,7 @@ def states(guest, port):
                  for line in text.splitlines() if line.startswith(f"{name}:"))
 
 
+@pytest.mark.kernel
 def test_a_link_goes_down_and_up(guest):
     load(guest, GOOD)
     assert states(guest, 36) == ("Initialize", "LinkUp")
@@ -413,6 +438,7 @@ def state_change(guest):
     return next(line[-1] for line in text.splitlines() if line.startswith("StateChange:"))
 
 
+@pytest.mark.kernel
 def test_who_has_to_know_is_told(guest):
     """A preset fabric is active. A link that goes down takes along the state that ib_core keeps, and PortStateChange."""
     guest.check(f"{TOOL} load --preset {put(guest, GOOD)}")
@@ -441,6 +467,7 @@ def test_a_node_goes_and_comes_back(guest):
     assert guest.check(f"cat {CONFIG}/links/sw0:36-hca1:1/state").strip() == "up"
 
 
+@pytest.mark.kernel
 def test_what_parameters_built_can_be_changed(guest):
     guest.check("insmod $MODULES/ibfabric.ko topology=pair")
     guest.check(f"{TOOL} down hca1:1")
@@ -515,6 +542,7 @@ def churn(guest, rounds):
     assert is_empty(guest)
 
 
+@pytest.mark.kernel
 def test_nodes_and_links_come_and_go_under_traffic(guest):
     churn(guest, 5)
 

@@ -24,9 +24,9 @@ WRITE_WARN = "".join(f"echo '<4>{line}' >/dev/kmsg\n" for line in WARN.splitline
 
 
 def runner(*words, **options):
-    """Runs scripts/guest with the test kernel, which boots fastest."""
+    """Runs scripts/guest."""
     return subprocess.run(
-        [SRC / "scripts/guest", "--kernel", "test", *map(str, words)],
+        [SRC / "scripts/guest", "--kernel", "stock", *map(str, words)],
         capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=180, **options,
     )
 
@@ -97,7 +97,7 @@ class TestCommandLine:
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
     def test_signals_leave_nothing_behind(self, tmp_path, number):
         process = subprocess.Popen(
-            [SRC / "scripts/guest", "--kernel", "test", "--results", tmp_path, "--", "sh", "-c", "echo up; sleep 1000"],
+            [SRC / "scripts/guest", "--kernel", "stock", "--results", tmp_path, "--", "sh", "-c", "echo up; sleep 1000"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
         )
         try:
@@ -115,50 +115,50 @@ class TestCommandLine:
 
 
 class TestGuest:
-    """What a guest offers, with the test kernel."""
+    """What a guest offers, with Debian's kernel."""
 
-    def test_statuses(self, guest_test):
+    def test_statuses(self, guest_stock):
         for status in (0, 1, 2, 122, 124, 126, 127, 137, 200, 255):
-            assert guest_test.run(f"exit {status}")[0] == status
+            assert guest_stock.run(f"exit {status}")[0] == status
 
-    def test_large_outputs(self, guest_test):
-        status, out, err = guest_test.run("seq 200000; seq 100000 >&2")
+    def test_large_outputs(self, guest_stock):
+        status, out, err = guest_stock.run("seq 200000; seq 100000 >&2")
         assert status == 0
         assert out == "".join(f"{n}\n" for n in range(1, 200001))
         assert err == "".join(f"{n}\n" for n in range(1, 100001))
 
-    def test_output_without_a_newline(self, guest_test):
-        assert guest_test.run("printf end; printf err >&2") == (0, "end", "err")
+    def test_output_without_a_newline(self, guest_stock):
+        assert guest_stock.run("printf end; printf err >&2") == (0, "end", "err")
 
-    def test_command_timeout_spares_the_guest(self, guest_test):
+    def test_command_timeout_spares_the_guest(self, guest_stock):
         with pytest.raises(GuestTimeout):
-            guest_test.run("sleep 1000", timeout=2)
-        assert guest_test.run("echo alive")[1] == "alive\n"
+            guest_stock.run("sleep 1000", timeout=2)
+        assert guest_stock.run("echo alive")[1] == "alive\n"
 
-    def test_checkout_is_read_only(self, guest_test):
-        assert guest_test.run("test -f /src/Kbuild && ! touch /src/made_up")[0] == 0
+    def test_checkout_is_read_only(self, guest_stock):
+        assert guest_stock.run("test -f /src/Kbuild && ! touch /src/made_up")[0] == 0
 
-    def test_root_is_writable_and_fresh(self, guest_test):
-        assert guest_test.run("touch /etc/made_up && rm /etc/made_up")[0] == 0
+    def test_root_is_writable_and_fresh(self, guest_stock):
+        assert guest_stock.run("touch /etc/made_up && rm /etc/made_up")[0] == 0
         assert not Path("/etc/made_up").exists()
 
-    def test_file_systems(self, guest_test):
-        guest_test.check(
+    def test_file_systems(self, guest_stock):
+        guest_stock.check(
             "for dir in /proc /sys /dev /dev/shm /dev/pts /tmp /run /sys/kernel/debug /sys/kernel/tracing;"
             " do mountpoint -q $dir || { echo $dir >&2; exit 1; }; done"
         )
 
-    def test_processors_and_memory(self, guest_test):
-        assert guest_test.check("nproc").strip() == "2"
-        assert int(guest_test.check("awk '/MemTotal/ { print $2 }' /proc/meminfo")) > 1_900_000
+    def test_processors_and_memory(self, guest_stock):
+        assert guest_stock.check("nproc").strip() == "2"
+        assert int(guest_stock.check("awk '/MemTotal/ { print $2 }' /proc/meminfo")) > 1_900_000
 
-    def test_dmesg(self, guest_test):
-        guest_test.check("echo made-up line >/dev/kmsg")
-        assert "made-up line" in guest_test.dmesg(clear=True)
-        assert "made-up line" not in guest_test.dmesg()
+    def test_dmesg(self, guest_stock):
+        guest_stock.check("echo made-up line >/dev/kmsg")
+        assert "made-up line" in guest_stock.dmesg(clear=True)
+        assert "made-up line" not in guest_stock.dmesg()
 
-    def test_umad_device(self, guest_test):
-        guest_test.check("modprobe ib_umad && test -d /sys/class/infiniband_mad")
+    def test_umad_device(self, guest_stock):
+        guest_stock.check("modprobe ib_umad && test -d /sys/class/infiniband_mad")
 
 
 class TestStock:
@@ -186,12 +186,12 @@ class TestFaults:
 
     def test_report_at_the_end_of_the_block(self):
         with pytest.raises(KernelReport, match="made_up"):
-            with Guest("test", results=new_results("fault-report")) as guest:
+            with Guest("stock", results=new_results("fault-report")) as guest:
                 guest.check(WRITE_WARN)
 
     def test_death(self):
         with pytest.raises((GuestDied, KernelReport), match="sysrq triggered crash"):
-            with Guest("test", results=new_results("fault-death")) as guest:
+            with Guest("stock", results=new_results("fault-death")) as guest:
                 guest.run("echo c >/proc/sysrq-trigger; sleep 60")
 
     def test_real_trace(self):
@@ -199,3 +199,53 @@ class TestFaults:
         with pytest.raises(KernelReport, match="(?s)Call Trace:.*write_sysrq_trigger"):
             with Guest("stock", results=new_results("fault-trace")) as guest:
                 guest.check("echo l >/proc/sysrq-trigger")
+
+
+SCRIPT = """#!/usr/bin/env python3
+import os, sys, time
+print(sys.argv, sys.stdin.read(), os.environ.get("WORD"), os.getcwd(), os.umask(0), __name__, sys.path[0], flush=True)
+print("to stderr", file=sys.stderr)
+time.sleep(float(sys.argv[2]))
+if sys.argv[1].startswith("-"):
+    os.kill(os.getpid(), -int(sys.argv[1]))
+    time.sleep(10)
+sys.exit(int(sys.argv[1]) if sys.argv[1].isdigit() else sys.argv[1])
+"""
+
+
+class TestWarmPython:
+    """The interpreter that forks for scripts is as one that starts for them."""
+
+    @pytest.fixture(scope="class")
+    def guest(self, guest_stock):
+        guest_stock.check(f"cat >/tmp/script <<'END'\n{SCRIPT}END\nchmod +x /tmp/script")
+        guest_stock.check("while [ ! -e /run/guest/nursery/ask ]; do sleep 0.2; done")
+        return guest_stock
+
+    def both(self, guest, command):
+        """What a command does with a warm interpreter, which is checked to be what it does with a cold one."""
+        warm = guest.run(f"cd /usr; umask 027; {command}")
+        assert warm == guest.run(f"PATH=${{PATH#*:}}; cd /usr; umask 027; {command}")
+        return warm
+
+    @pytest.mark.parametrize("end", ["0", "3", "255", "words", "-9", "-15", "-1"])
+    def test_end(self, guest, end):
+        status, out, err = self.both(guest, f"echo in | WORD='a b' /tmp/script {end} 0 ' x  y' '' 'ü'")
+        assert "in\n a b /usr 23 __main__ /tmp" in out and "to stderr" in err
+        wanted = int(end) if end.isdigit() else 128 - int(end) if end.startswith("-") else 1
+        assert status == wanted
+
+    def test_interrupted(self, guest):
+        status, _, err = guest.run("/tmp/script -2 0 </dev/null")
+        assert status == 130 and err.rstrip().endswith("KeyboardInterrupt")
+
+    def test_signals_are_passed_on(self, guest):
+        assert guest.run("timeout -s TERM 2 /tmp/script 0 60 </dev/null")[0] == 124
+        assert guest.run("timeout -s KILL 2 /tmp/script 0 60 </dev/null")[0] == 137
+        # Once an abandoned script has ended, the nursery is alone.
+        guest.check("for i in 1 2 3 4 5 6 7 8 9 10; do [ $(pgrep -cf nursery.py) = 1 ] && exit; sleep 0.5; done; false")
+
+    def test_others_have_their_own(self, guest):
+        """Where a fork would not be what the caller asked for."""
+        for wrap in ("unshare -n", "unshare -pf", "setpriv --reuid=65534 --clear-groups", "env PYTHONPATH= python3 -B"):
+            assert self.both(guest, f"{wrap} /tmp/script 7 0 </dev/null")[0] == 7

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from guestlib import kernels
+
 BUILD = Path("/src/build/debug")
 MODULES = sorted(path.stem for path in BUILD.glob("kunit_*.ko"))
 OUTCOMES = {"PASS": "passed", "SKIP": "skipped"}
@@ -20,7 +22,7 @@ OUTCOMES = {"PASS": "passed", "SKIP": "skipped"}
 
 def parse(log, folder):
     """The (outcome, name, reason) of each case in a log, by the kernel's parser, and what that printed."""
-    tool = next(Path("/cache").glob("linux-*/source/tools/testing/kunit/kunit.py"))
+    tool = kernels.folder() / "source/tools/testing/kunit/kunit.py"
     lines, result = folder / "log", folder / "json"
     lines.write_text(log)
     done = subprocess.run(
@@ -60,13 +62,13 @@ def test_there_are_suites():
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_suite(guest_test, parts, tmp_path, name):
-    log = load(guest_test, name)
+def test_suite(guest_debug, parts, tmp_path, name):
+    log = load(guest_debug, name)
     found, output = parse(log, tmp_path)
     for case in found:
         parts.add(*case)
     parts.verify(output)
-    guest_test.check(f"rmmod {name}")
+    guest_debug.check(f"rmmod {name}")
 
 
 KTAP = """[    1.0] KTAP version 1

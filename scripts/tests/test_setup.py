@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from guestlib import kernels
+
 SRC = Path("/src")
 SCRIPTS = SRC / "scripts"
 
@@ -107,6 +109,18 @@ def wait_until(condition, seconds=20):
 class TestKernelTree:
     """scripts/kdir, which `make KDIR=` asks first."""
 
+    OPTIONS = ("RUST", "LIVEPATCH", "INFINIBAND", "TRACEPOINTS", "CONFIGFS_FS")
+    # As in drivers/infiniband/core of Linux 7.3.
+    CORE = {
+        "agent.h": "extern void agent_send_response(const struct ib_mad_hdr *mad_hdr);\n",
+        "mad_priv.h": "",
+        "mad.c": "static void local_completions(struct work_struct *work)\n",
+        **{f"{prefix}smi.h": f"enum smi_action {prefix}smi_handle_dr_smp_recv(struct ib_smp *smp);\n"
+           f"int {prefix}smi_get_fwd_port(struct ib_smp *smp);\n"
+           f"extern enum smi_forward_action {prefix}smi_check_forward_dr_smp(struct ib_smp *smp);\n"
+           f"extern enum smi_action {prefix}smi_handle_dr_smp_send(struct ib_smp *smp);\n" for prefix in ("", "opa_")},
+    }
+
     def said(self, world, tree):
         """What it says about a tree that is not good enough."""
         return message(world("make", f"KDIR={tree}"))
@@ -118,19 +132,19 @@ class TestKernelTree:
         assert "it is not a kernel tree" in self.said(world, tmp_path)
 
     def test_not_prepared(self, world):
-        source = next(Path("/cache").glob("linux-*/source"))
+        source = kernels.folder() / "source"
         assert "it is not prepared" in self.said(world, source)
 
     @pytest.fixture
     def tree(self, tmp_path):
         """A tree that looks prepared in everything but what a test takes away."""
         for name, text in {
-            "Makefile": "KERNELVERSION = 7.3.4\nMO\n",
+            "Makefile": "KERNELVERSION = 7.3.4\n",
             "scripts/mod/modpost": "",
             "include/config/kernel.release": "7.3.4-made-up\n",
-            "include/config/auto.conf": "CONFIG_RUST=y\nCONFIG_LIVEPATCH=y\nCONFIG_INFINIBAND=m\n",
+            "include/config/auto.conf": "".join(f"CONFIG_{symbol}=y\n" for symbol in self.OPTIONS),
             "rust/libkernel.rmeta": "",
-            "drivers/infiniband/core/mad_priv.h": "",
+            **{f"drivers/infiniband/core/{name}": text for name, text in self.CORE.items()},
             "Module.symvers": "",
         }.items():
             path = tmp_path / "tree" / name
@@ -142,26 +156,114 @@ class TestKernelTree:
         done = world(SCRIPTS / "kdir", tree)
         assert (done.returncode, done.stdout) == (0, "7.3.4-made-up\n"), done.stderr
 
-    @pytest.mark.parametrize("symbol", ["RUST", "LIVEPATCH", "INFINIBAND"])
+    @pytest.mark.parametrize("symbol", OPTIONS)
     def test_missing_option(self, world, tree, symbol):
         config = tree / "include/config/auto.conf"
         config.write_text(re.sub(f"CONFIG_{symbol}=.\n", "", config.read_text()))
         assert f"CONFIG_{symbol} is not set" in self.said(world, tree)
 
-    @pytest.mark.parametrize("name", ["rust/libkernel.rmeta", "drivers/infiniband/core/mad_priv.h", "Module.symvers"])
+    @pytest.mark.parametrize("name", [
+        "rust/libkernel.rmeta", "Module.symvers",
+        *(f"drivers/infiniband/core/{name}" for name in CORE if name.endswith(".h"))])
     def test_missing_file(self, world, tree, name):
         (tree / name).unlink()
         assert f"it lacks" in self.said(world, tree)
         assert name in self.said(world, tree)
 
-    def test_too_old(self, world, tree):
-        (tree / "Makefile").write_text("KERNELVERSION = 6.12.1\n")
-        assert "too old" in self.said(world, tree)
+    @pytest.mark.parametrize(("file", "function"), [
+        ("smi.h", "smi_get_fwd_port"), ("opa_smi.h", "opa_smi_handle_dr_smp_send"), ("agent.h", "agent_send_response"),
+        ("mad.c", "local_completions")])
+    def test_missing_function(self, world, tree, file, function):
+        path = tree / "drivers/infiniband/core" / file
+        path.write_text(path.read_text().replace(f"{function}(", f"{function}_new("))
+        assert f"no function {function}()" in self.said(world, tree)
+
+    @pytest.mark.parametrize("release", ["6.12.118", "7.1.13", "7.2.0-rc1", "7.2.12", "7.10.1"])
+    def test_too_old(self, world, tree, release):
+        (tree / "include/config/kernel.release").write_text(f"{release}+deb13-amd64\n")
+        done = world(SCRIPTS / "kdir", tree)
+        if release in ("6.12.118", "7.1.13"):
+            assert f"Linux {release}+deb13-amd64 is too old: the modules need 7.2" in message(done)
+        else:
+            assert done.stdout == f"{release}+deb13-amd64\n"
+
+    def test_kbuild_asks_too(self, world, tree):
+        """Whoever calls the kernel's make by himself gets the same message."""
+        (tree / "Makefile").write_text("KERNELVERSION = 7.3.4\nCONFIG_KUNIT := n\n"
+                                       f"src := {SRC}\nobjtree := {tree}\ninclude {SRC}/Kbuild\nmodules:\n")
+        assert world("make", "-C", tree, "modules").returncode == 0
+        (tree / "rust/libkernel.rmeta").unlink()
+        said = message(world("make", "-C", tree, "modules"))
+        assert "it lacks the Rust metadata (rust/libkernel.rmeta)" in said and "Stop." in said
 
     def test_another_compiler(self, world, tree):
         config = tree / "include/config/auto.conf"
         config.write_text(config.read_text() + 'CONFIG_RUSTC_VERSION_TEXT="rustc 1.2.3"\n')
         assert "prepared with 'rustc 1.2.3'" in self.said(world, tree)
+
+
+class TestKernels:
+    """scripts/kernel and scripts/pins."""
+
+    @pytest.fixture
+    def scripts(self, tmp_path):
+        """Scripts of one's own, with a sysroot that is there, and with these pins."""
+        folder = tmp_path / "checkout/scripts"
+        folder.mkdir(parents=True)
+        for name in ("kernel", "enter", "configs"):
+            (folder / name).symlink_to(SCRIPTS / name)
+        # By where this one is, they know which checkout is theirs.
+        (folder / "lib.sh").write_text((SCRIPTS / "lib.sh").read_text())
+        (folder / "sysroot").write_text("#!/bin/sh\n")
+        (folder / "sysroot").chmod(0o755)
+        (folder / "pins").write_text("suite=trixie\nstock=7.3.4+deb13-amd64\n")
+        return folder
+
+    def kernel(self, world, scripts, *words, **options):
+        """Runs scripts/kernel where the archive has nothing."""
+        fake = {"apt-get": "exit 0", "apt-cache": "exit 0", **options.pop("fake", {})}
+        return world(scripts / "kernel", *words, fake=fake, IB_SMI_SYSROOT="1", **options)
+
+    def test_a_line_is_a_kernel(self, world, scripts):
+        assert "unknown kernel 'stock-7.2': there are stock builtin" in message(
+            self.kernel(world, scripts, "stock-7.2"))
+        with (scripts / "pins").open("a") as pins:
+            pins.write("stock-7.2=7.2.12+deb13-amd64\n")
+        # Now it is fetched; the archive is empty.
+        said = message(self.kernel(world, scripts, "stock-7.2"))
+        assert "neither the kernel 7.2.12+deb13-amd64 with its source nor one near it: set 'stock-7.2'" in said
+
+    def test_two_of_a_series(self, world, scripts):
+        with (scripts / "pins").open("a") as pins:
+            pins.write("stock-new=7.3.5+deb13-amd64\n")
+        assert "two kernels of the series 7.3" in message(self.kernel(world, scripts, "stock"))
+
+    @pytest.fixture
+    def fetched(self, tmp_path):
+        """The folder of a kernel that was fetched."""
+        for name, text in {"boot/vmlinux-stock": "", "linux-7.3/fetched.pin": "7.3.4+deb13-amd64",
+                           "linux-7.3/source/Makefile": ""}.items():
+            path = tmp_path / "cache" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return tmp_path / "cache/linux-7.3"
+
+    # Without PROVE_LOCKING, with PREEMPT_DYNAMIC that was not wanted, and with one processor too few.
+    SPOILT = "/PROVE_LOCKING/d; s/PREEMPT_DYNAMIC=n/PREEMPT_DYNAMIC=y/; s/NR_CPUS=8/NR_CPUS=7/"
+
+    @pytest.mark.parametrize(("spoil", "missed"), [
+        ("", ""), (SPOILT, "CONFIG_NR_CPUS=8 CONFIG_PREEMPT_DYNAMIC=n CONFIG_PROVE_LOCKING=y")])
+    def test_options_that_are_not_taken(self, world, scripts, fetched, spoil, missed):
+        # An option that is off has no line, or a comment.
+        folder = fetched / "debug"
+        make = f"sed '{spoil}' {folder}/options | sed 's/^\\(.*\\)=n$/# \\1 is not set/' >{folder}/.config"
+        done = self.kernel(world, scripts, "--configure", "debug", fake={"make": make})
+        if missed:
+            assert f"does not take these options of scripts/configs, what they depend on is missing: {missed}\n" in (
+                message(done))
+            assert not (folder / "configured").exists()
+        else:
+            assert (done.returncode, "takes all options" in done.stderr) == (0, True), done.stderr
 
 
 class TestMake:

@@ -6,9 +6,15 @@ down from there. An answer alone proves nothing in a fabric of one kernel, so po
 counted too.
 """
 
+import itertools
+import subprocess
+
 import pytest
 
 from smp import PERMISSIVE, follow, inject, make, short, tid_of
+
+# All of it can go wrong on another kernel.
+pytestmark = pytest.mark.kernel
 
 DEBUG = "/sys/kernel/debug"
 FAULTS = "/sys/kernel/config/ibfabric/faults"
@@ -107,6 +113,64 @@ def test_every_vector(pair, parts):
         got = [(*short(event), event["rule"], event["reason"]) for event in recv[:1]]
         parts.add("passed" if got == [(*expected, rule, reason)] else "failed", f"{name}: {got}")
     parts.verify()
+
+
+def judged(lines, *options):
+    """What dr-judge says of its lines: verdict, port or LID, Hop Pointer as it leaves; rule, reason."""
+    done = subprocess.run(["/src/build/dr-judge", *options], input="\n".join(lines), capture_output=True, text=True, check=True)
+    for line in done.stdout.splitlines():
+        said = dict(word.split("=", 1) for word in line.split())
+        where = {"forward": said["egress"], "route": said["lid"]}.get(said["verdict"])
+        hop = None if said["verdict"] == "discard" else int(said["hop"].split(",")[1])
+        yield said["verdict"], None if where is None else int(where, 0), hop, said["rule"], said["reason"]
+
+
+def at_the_limit():
+    """Hop Counts around 63 with Hop Pointers around both, in both directions; the paths are full."""
+    for cnt, ptr, way in itertools.product((63, 64, 255), (0, 1, 63, 64, 255), (False, True)):
+        yield make(ptr, cnt, LONG, LONG, ret=way)
+
+
+def check_c1(events, smp, expected):
+    """One decision as expected, and of what has too many hops nothing else."""
+    assert (*short(events[0]), events[0]["rule"], events[0]["reason"]) == expected
+    if smp[7] > 63:
+        assert expected == ("discard", None, None, "C14-6", "hop-count")
+        assert [event["event"] for event in events[1:]] == ["discard"]
+
+
+def test_c1_hop_counts_at_the_limit_from_the_wire(pair):
+    nodes = (("sw0", "sw=4"), ("hca0", "ca=1"))
+    rows = [(*node, smp) for node in nodes for smp in map(make_again, at_the_limit())]
+    events = inject(pair, [(device, 1, smp, "") for device, _, smp in rows])
+    for (_, _, smp), expected in zip(rows, judged(f"{kind} in=1 {smp.hex()}" for _, kind, smp in rows)):
+        check_c1(events[tid_of(smp)], smp, expected)
+    assert "hca1" in pair.check("smpquery -C hca0 -D nodedesc 0,1,2")
+
+
+def test_c1_hop_counts_at_the_limit_from_umad(pair):
+    smps = list(at_the_limit())
+    # By the low word of the TID: the kernel names the agent in the high word of a request's.
+    events = {tid & 0xFFFFFFFF: story for tid, story in follow(
+        pair, "/src/scripts/dr-smp -C hca0 --timeout 1 --raw " + " ".join(smp.hex() for smp in smps)
+        + " >/dev/null 2>&1; sleep 0.5").items()}
+    for smp, expected in zip(smps, judged((f"ca=1 out=1 {smp.hex()}" for smp in smps), "--send")):
+        story = events[tid_of(smp)]
+        assert story[0]["event"] == "send"
+        # An answer that its own node has not asked for is dropped by the module and not by a rule.
+        if expected[0] == "local" and smp[4] & 0x80:
+            expected = ("discard", None, None, expected[3], "not-asked")
+        check_c1(story, smp, expected)
+    assert "hca1" in pair.check("smpquery -C hca0 -D nodedesc 0,1,2")
+
+
+@pytest.mark.parametrize("path, reason", [("0,1,0,2", "port-zero"), ("0,1,5", "no-such-port"), ("0,1,255", "no-such-port")])
+def test_c3_a_path_by_no_port_ends_at_the_switch(pair, path, reason):
+    before = posts(pair)
+    (story,) = follow(pair, f"/src/scripts/dr-smp -C hca0 --timeout 50 {path} >/dev/null 2>&1; sleep 0.5").values()
+    assert [(event["event"], event["device"], event["reason"]) for event in story] == [
+        ("send", "hca0", "-"), ("recv", "sw0", reason), ("discard", "sw0", reason)]
+    assert posts(pair) - before == 1
 
 
 def test_every_discard_has_an_event_and_a_count(pair):

@@ -20,6 +20,7 @@ HOST = {
     "/proc/modules": ("ib_smi 167936 1 - Live 0x0 (OEK)\nib_umad 45056 0 - Live 0x0\nmlx5_ib 1 0 - Live 0x0\n"
                       "ext4 1 1 - Live 0x0\nib_core 626688 3 ib_smi,mlx5_ib,ib_umad, Live 0x0\n"),
     "/proc/mounts": "tracefs /sys/kernel/tracing tracefs rw 0 0\ndebugfs /sys/kernel/debug debugfs rw 0 0\n",
+    "/sys/kernel/security/lockdown": "[none] integrity confidentiality\n",
     "/sys/module/ib_smi/initstate": "live\n", "/sys/module/ib_smi/taint": "OEK\n",
     "/sys/kernel/livepatch/ib_smi/enabled": "1\n", "/sys/kernel/livepatch/ib_smi/transition": "0\n",
     "/sys/kernel/livepatch/ib_smi/ib_core/patched": "1\n",
@@ -106,6 +107,8 @@ def test_a_problem(tmp_path, files, says):
      "the stock SMI is at work"),
     ({"/sys/kernel/tracing/events/ib_smi/ib_smi_recv/enable": "0\n"}, "the events are off"),
     ({"/sys/kernel/tracing/events/ib_smi/ib_smi_recv/trigger": "# Available\nhist:keys=reason\n"}, "triggers are set"),
+    ({"/sys/kernel/security/lockdown": "none [integrity] confidentiality\n"}, "locked down (integrity)"),
+    ({"/sys/kernel/security/lockdown": "none integrity [confidentiality]\n"}, "the ledger and all tracing"),
     ({"/sys/kernel/debug/ib_smi/discards": "hop-count 3\nport-zero 0\n"}, "discarded since the module was loaded: hop-count 3"),
 ])
 def test_a_note(tmp_path, files, says):

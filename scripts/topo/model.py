@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a fabric is made of, as a file describes it."""
 
+import itertools
 from dataclasses import dataclass, field
 
 WIDTHS = ("1x", "2x", "4x", "8x", "12x")
@@ -82,10 +83,12 @@ class Topology:
             here.ports[number] = Port(there.key, peer_port, *rate)
 
     def choose_guids(self):
-        """Gives GUIDs to nodes that have none."""
-        for serial, node in enumerate(self.nodes.values(), 1):
+        """Gives GUIDs to nodes that have none: such as no other has."""
+        taken = {node.guid for node in self.nodes.values()}
+        free = (guid for serial in itertools.count(1) if (guid := GUID_BASE | serial << 8) not in taken)
+        for node in self.nodes.values():
             if node.guid is None:
-                node.guid = GUID_BASE | serial << 8
+                node.guid = next(free)
 
     def links(self):
         """Every link once: (node, port number, node, port number)."""

@@ -16,8 +16,8 @@ from .check import check
 from .model import DEFAULT_RATE, MAX_PORTS, SPEEDS, WIDTHS, Node, Port, Topology, TopologyError
 
 VALUE = re.compile(r"(vendid|devid|sysimgguid|switchguid|caguid|rtguid)=(?:0x)?([0-9a-fA-F]{1,16})(?:\([0-9a-fA-F]+\))?$")
-HEADER = re.compile(r'(Switch|Ca|Hca|Rt)\s+(\d+)\s*"([^"]+)"\s*(?:#\s*(.*))?$')
-PORT = re.compile(r'\[(\d+)\](?:\(([0-9a-fA-F]{1,16})\))?\s*"([^"]+)"\s*\[(\d+)\](?:\([0-9a-fA-F]*\))?'
+HEADER = re.compile(r'(Switch|Ca|Hca|Rt)\s+([0-9]{1,9})\s*"([^"]+)"\s*(?:#\s*(.*))?$')
+PORT = re.compile(r'\[([0-9]{1,9})\](?:\(([0-9a-fA-F]{1,16})\))?\s*"([^"]+)"\s*\[([0-9]{1,9})\](?:\([0-9a-fA-F]*\))?'
                   r"\s*((?:[a-z]+=\S+\s*)*)(?:#\s*(.*))?$")
 # What the programs say of queries that failed, which is in the file if it has their standard error too.
 NOISE = re.compile(r"(src/\w+\.c:\d+;|ibwarn: \[|ibnetdiscover: ).*")

@@ -35,6 +35,11 @@ def tracing():
         raise SourceError("tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing")
     if not (folder / "events/ib_smi").is_dir():
         raise SourceError("there are no events of ib_smi: the module is not loaded (scripts/load)")
+    try:
+        (folder / "tracing_on").read_bytes()
+    except PermissionError as error:
+        raise SourceError("the kernel is locked down (confidentiality), and nothing can be traced; "
+                          "there are the counters in /sys/kernel/debug/ib_smi, and dynamic debug") from error
     return folder
 
 

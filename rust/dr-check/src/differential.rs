@@ -87,7 +87,7 @@ fn ports(side: Side, block: &Block) -> Vec<u8> {
 
 /// Whether `side` has a counterpart in mainline for `case`. What an SMA hands over as an answer has
 /// the D bit and the Hop Pointer past the end; the rest is refused by the library alone.
-fn comparable(side: Side, case: &Case) -> bool {
+pub fn comparable(side: Side, case: &Case) -> bool {
     side != Side::Reply
         || (case.returning && u16::from(case.hop_ptr) == u16::from(case.hop_cnt) + 1)
 }

@@ -9,15 +9,10 @@ use super::record::{
     Last,
     Record, //
 };
-use kernel::sync::{
-    atomic::{
-        ordering,
-        Atomic, //
-    },
-    barrier::{
-        smp_mb,
-        Read, //
-    }, //
+use crate::compat::smp_rmb;
+use kernel::sync::atomic::{
+    ordering,
+    Atomic, //
 };
 
 /// Tries of a reader.
@@ -59,7 +54,7 @@ impl Slot {
         for _ in 0..TRIES {
             let version = self.version.load(ordering::Acquire);
             let (tid, record) = (self.tid(), self.read_any());
-            smp_mb(Read);
+            smp_rmb();
             if version % 2 == 0 && version == self.version.load(ordering::Relaxed) {
                 return (tid != 0).then_some((tid, record));
             }

@@ -4,7 +4,10 @@
 //!
 //! C header: [`include/rdma/ib_verbs.h`](srctree/include/rdma/ib_verbs.h)
 
-use crate::bindings;
+use crate::{
+    bindings,
+    compat::limit, //
+};
 
 /// The kind of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -107,14 +110,14 @@ impl DeviceAttr {
         out.hw_ver = self.revision;
         out.fw_ver = 1 << 32;
         out.kernel_cap_flags = bindings::ib_kernel_cap_flags_IBK_LOCAL_DMA_LKEY.into();
-        out.max_qp = self.ports.saturating_mul(2);
-        out.max_qp_wr = self.max_wr;
-        out.max_cq = self.ports.saturating_mul(4);
-        out.max_cqe = self.max_cqe;
-        out.max_send_sge = self.max_send_sge;
+        out.max_qp = limit(self.ports.saturating_mul(2));
+        out.max_qp_wr = limit(self.max_wr);
+        out.max_cq = limit(self.ports.saturating_mul(4));
+        out.max_cqe = limit(self.max_cqe);
+        out.max_send_sge = limit(self.max_send_sge);
         out.max_recv_sge = 1;
-        out.max_pd = self.ports.saturating_mul(4);
-        out.max_ah = u32::from(u16::MAX);
+        out.max_pd = limit(self.ports.saturating_mul(4));
+        out.max_ah = limit(u16::MAX.into());
         out.max_pkeys = self.max_pkeys;
     }
 }

@@ -4,13 +4,15 @@
 //!
 //! C header: [`include/rdma/ib_verbs.h`](srctree/include/rdma/ib_verbs.h)
 
-use crate::bindings;
-use core::ptr::NonNull;
-use kernel::{
-    new_spinlock_irq,
-    prelude::*,
-    sync::SpinLockIrq, //
+use crate::{
+    bindings,
+    compat::{
+        new_spinlock_irq,
+        SpinLockIrq, //
+    }, //
 };
+use core::ptr::NonNull;
+use kernel::prelude::*;
 
 /// Something that happened to a port.
 #[derive(Clone, Copy, PartialEq, Eq)]

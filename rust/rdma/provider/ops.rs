@@ -15,7 +15,13 @@ use super::{
     qp,
     Provider, //
 };
-use crate::bindings;
+use crate::{
+    bindings,
+    compat::{
+        eopnotsupp,
+        this_module, //
+    }, //
+};
 use core::{
     marker::PhantomData,
     mem::MaybeUninit,
@@ -24,7 +30,6 @@ use core::{
 use kernel::{
     error::from_result,
     ffi::c_int,
-    module::this_module,
     prelude::*, //
 };
 
@@ -111,7 +116,7 @@ unsafe extern "C" fn modify_device<P: Provider>(
     from_result(|| {
         // CAST: A flag.
         if mask & !(bindings::ib_device_modify_flags_IB_DEVICE_MODIFY_NODE_DESC as c_int) != 0 {
-            return Err(EOPNOTSUPP);
+            return Err(eopnotsupp());
         }
         // SAFETY: The core passes valid attributes.
         let desc = unsafe { &*(&raw const (*modify).node_desc).cast::<[u8; 64]>() };
@@ -283,7 +288,7 @@ fn err_ptr(error: Error) -> *mut bindings::ib_mr {
 ///
 /// For the core only, which calls it as `struct ib_device_ops` has it.
 unsafe extern "C" fn get_dma_mr(_pd: *mut bindings::ib_pd, _access: c_int) -> *mut bindings::ib_mr {
-    err_ptr(EOPNOTSUPP)
+    err_ptr(eopnotsupp())
 }
 
 /// `reg_user_mr`: refused.
@@ -300,7 +305,7 @@ unsafe extern "C" fn reg_user_mr(
     _dmah: *mut bindings::ib_dmah,
     _udata: *mut bindings::ib_udata,
 ) -> *mut bindings::ib_mr {
-    err_ptr(EOPNOTSUPP)
+    err_ptr(eopnotsupp())
 }
 
 /// `dereg_mr`: there is none.

@@ -22,7 +22,10 @@ use super::{
     },
     Provider,
 };
-use crate::bindings;
+use crate::{
+    bindings,
+    compat::eopnotsupp, //
+};
 use core::{
     mem::MaybeUninit,
     ptr::NonNull, //
@@ -90,7 +93,7 @@ pub(super) unsafe extern "C" fn create<P: Provider>(
         // SAFETY: The core passes valid attributes.
         let attr = unsafe { &*attr };
         if !udata.is_null() || !attr.srq.is_null() {
-            return Err(EOPNOTSUPP);
+            return Err(eopnotsupp());
         }
         let kind = QpKind::from_c(attr.qp_type)?;
         // SAFETY: The core keeps these until after `destroy_qp`, which closes the anchor.

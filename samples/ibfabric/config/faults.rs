@@ -25,6 +25,7 @@ mod port;
 use self::port::PortFaultsDir;
 use super::text;
 use crate::{
+    compat::configfs_attrs,
     fabric::Fabric,
     faults::{
         Filter,
@@ -37,7 +38,6 @@ use crate::{
 };
 use kernel::{
     configfs::{
-        configfs_attrs,
         AttributeOperations,
         Group,
         GroupOperations,

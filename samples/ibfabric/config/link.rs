@@ -12,13 +12,13 @@
 //! | `rate`    | `4x QDR`     | read only | Width and speed of the link, or `-`                       |
 
 use super::text;
+use crate::compat::configfs_attrs;
 use crate::fabric::{
     End,
     Fabric, //
 };
 use kernel::{
     configfs::{
-        configfs_attrs,
         AttributeOperations,
         Group,
         GroupOperations,

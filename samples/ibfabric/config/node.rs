@@ -27,6 +27,7 @@ use super::{
     text, //
 };
 use crate::{
+    compat::configfs_attrs,
     fabric::Fabric,
     node::{
         Node,
@@ -41,7 +42,6 @@ use crate::{
 };
 use kernel::{
     configfs::{
-        configfs_attrs,
         AttributeOperations,
         Group,
         GroupOperations,

@@ -26,6 +26,7 @@ use super::{
     text, //
 };
 use crate::{
+    compat::configfs_attrs,
     node::{
         NodeSpec,
         PortSpec, //
@@ -43,7 +44,6 @@ use crate::{
 };
 use kernel::{
     configfs::{
-        configfs_attrs,
         AttributeOperations,
         Group,
         ItemType, //

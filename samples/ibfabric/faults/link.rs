@@ -20,6 +20,7 @@ use super::{
     Words, //
 };
 use crate::{
+    compat::enobufs,
     packet::Packet,
     port::PortRef,
     ring::Ring,
@@ -278,7 +279,7 @@ impl LinkFaults {
         forwarded: bool,
     ) -> Result {
         if self.queue.len() >= CAPACITY || packet.strikes >= MAX_STRIKES {
-            return Err(ENOBUFS);
+            return Err(enobufs());
         }
         let waiting = Waiting {
             since: Instant::now(),
@@ -289,7 +290,7 @@ impl LinkFaults {
         let mut waiting = KBox::new(waiting, GFP_ATOMIC | __GFP_NOWARN)?;
         waiting.packet.strikes = packet.strikes.saturating_add(1);
         change(&mut waiting.packet);
-        self.queue.push(waiting).map_err(|_| ENOBUFS)?;
+        self.queue.push(waiting).map_err(|_| enobufs())?;
         if self.queue.len() == 1 {
             self.delivery.wake_in(delay);
         }

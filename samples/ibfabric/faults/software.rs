@@ -19,6 +19,10 @@ use super::{
     Words, //
 };
 use crate::{
+    compat::{
+        new_spinlock_irq,
+        SpinLockIrq, //
+    },
     node::Node,
     packet::{
         Packet,
@@ -35,14 +39,13 @@ use crate::{
     },
 };
 use kernel::{
-    fmt, new_spinlock_irq,
+    fmt,
     prelude::*,
     sync::{
         atomic::{
             Atomic,
             Relaxed, //
-        },
-        SpinLockIrq, //
+        }, //
     },
 };
 

@@ -11,6 +11,7 @@
 
 use super::work::Outcome;
 use crate::{
+    compat::enobufs,
     datagram::Datagram,
     provider::GRH_SIZE,
     ring::Ring, //
@@ -92,7 +93,7 @@ impl Held {
     /// Lets a packet wait, if there is room.
     pub(super) fn push(&mut self, arrival: &Arrival<'_>) -> Result {
         if self.0.len() >= CAPACITY {
-            return Err(ENOBUFS);
+            return Err(enobufs());
         }
         let waiting = Waiting {
             since: Instant::now(),
@@ -102,7 +103,7 @@ impl Held {
             data: arrival.data.clone(),
         };
         let waiting = KBox::new(waiting, GFP_ATOMIC | __GFP_NOWARN)?;
-        self.0.push(waiting).map_err(|_| ENOBUFS)
+        self.0.push(waiting).map_err(|_| enobufs())
     }
 
     /// Takes the one that waited for longest.

@@ -11,6 +11,10 @@ use super::held::{
     Held, //
 };
 use crate::{
+    compat::{
+        new_spinlock_irq,
+        SpinLockIrq, //
+    },
     faults::SendFaults,
     provider::{
         Alive,
@@ -28,15 +32,7 @@ use crate::{
     },
     ring::Ring,
 };
-use kernel::{
-    alloc::allocator::Kmalloc,
-    new_spinlock_irq,
-    prelude::*,
-    sync::{
-        Arc,
-        SpinLockIrq, //
-    },
-};
+use kernel::{alloc::allocator::Kmalloc, prelude::*, sync::Arc};
 
 /// How a receive ended, and who sent what was received.
 #[derive(Clone, Copy)]

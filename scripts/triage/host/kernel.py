@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernel: its version, its taints, its livepatches."""
+"""The kernel: its version, its taints, its livepatches, whether it is locked down."""
+
+import re
 
 TAINTS = {
     0: ("P", "a proprietary module was loaded"), 1: ("F", "a module was loaded by force"),
@@ -21,8 +23,14 @@ def kernel(host):
     number = int(host.text("/proc/sys/kernel/tainted") or 0)
     return {
         "release": host.text("/proc/sys/kernel/osrelease"), "version": host.text("/proc/sys/kernel/version"),
-        "has_livepatch": host.exists("/sys/kernel/livepatch"),
+        "lockdown": lockdown(host), "has_livepatch": host.exists("/sys/kernel/livepatch"),
         "taints": {TAINTS[bit][0]: TAINTS[bit][1] for bit in TAINTS if number >> bit & 1}}
+
+
+def lockdown(host):
+    """By which level the kernel is locked down; None if it is not, or does not say."""
+    found = re.search(r"\[(\w+)\]", host.text("/sys/kernel/security/lockdown") or "")
+    return found[1] if found and found[1] != "none" else None
 
 
 def livepatches(host):

@@ -26,7 +26,12 @@ def troubles(status):
 
 
 def of_kernel(status):
-    """Taints that are not from the module."""
+    """Taints that are not from the module, and what a kernel that is locked down refuses."""
+    level = status["kernel"]["lockdown"]
+    if level:
+        yield Trouble(NOTE, f"the kernel is locked down ({level}): it loads signed modules alone, and refuses the ledger"
+                      + (" and all tracing" if level == "confidentiality" else ""),
+                      "'Signed modules' in Documentation/user-guide.rst")
     for letter, meaning in status["kernel"]["taints"].items():
         if letter in GRAVE:
             yield Trouble(PROBLEM, f"the kernel is tainted by {letter}: {meaning}",

@@ -5,7 +5,10 @@
 //! C header: [`include/rdma/ib_verbs.h`](srctree/include/rdma/ib_verbs.h)
 
 use super::super::Provider;
-use crate::bindings;
+use crate::{
+    bindings,
+    compat::eopnotsupp, //
+};
 use kernel::{
     ffi::c_int,
     prelude::*, //
@@ -42,7 +45,7 @@ impl QpKind {
         match kind {
             bindings::ib_qp_type_IB_QPT_SMI => Ok(QpKind::Smi),
             bindings::ib_qp_type_IB_QPT_GSI => Ok(QpKind::Gsi),
-            _ => Err(EOPNOTSUPP),
+            _ => Err(eopnotsupp()),
         }
     }
 }
@@ -86,7 +89,7 @@ impl QpState {
             bindings::ib_qp_state_IB_QPS_RTS => Ok(QpState::ReadyToSend),
             bindings::ib_qp_state_IB_QPS_SQE => Ok(QpState::SendError),
             bindings::ib_qp_state_IB_QPS_ERR => Ok(QpState::Error),
-            _ => Err(EOPNOTSUPP),
+            _ => Err(eopnotsupp()),
         }
     }
 }

@@ -24,6 +24,7 @@ use super::{
     Place, //
 };
 use crate::{
+    compat::configfs_attrs,
     faults::{
         Countdown,
         Filter,
@@ -43,7 +44,6 @@ use crate::{
 };
 use kernel::{
     configfs::{
-        configfs_attrs,
         AttributeOperations,
         Group,
         ItemType, //
