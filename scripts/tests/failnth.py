@@ -13,6 +13,7 @@ lack something and say so in the kernel's log; and what it was done to has to be
 failure that was not so, and one in the end that counts.
 """
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -31,7 +32,7 @@ CONFIG = Path("/sys/kernel/config/ibfabric")
 SMI = Path("/sys/kernel/debug/ib_smi")
 PATCH = Path("/sys/kernel/livepatch/ib_smi")
 INJECTION = {"failslab": {"ignore-gfp-wait": "N", "verbose": "0"},
-             "fail_page_alloc": {"ignore-gfp-wait": "N", "ignore-gfp-highmem": "N", "min-order": "0", "verbose": "0"}}
+             "fail_page_alloc": {"ignore-gfp-wait": "N", "ignore-gfp-highmem": "Y", "min-order": "0", "verbose": "0"}}
 LIBC = ctypes.CDLL(None, use_errno=True)
 FINIT_MODULE = 313
 # Longer than anything takes.
@@ -44,7 +45,7 @@ def run(*words):
 
 
 def prepare():
-    """Lets allocations that may wait fail too, without a report of each."""
+    """Lets allocations that may wait fail too, but for pages of programs, without a report of each."""
     for name, settings in INJECTION.items():
         for knob, value in settings.items():
             (Path("/sys/kernel/debug") / name / knob).write_text(value)
@@ -59,15 +60,17 @@ class Nth:
     def set(self, number):
         """The so manyth allocation from now on fails."""
         for file in self.files:
-            os.write(file, b"%d" % number)
+            with contextlib.suppress(ProcessLookupError):
+                os.write(file, b"%d" % number)
 
     def stop(self):
         """Nothing fails any more. Returns how many were left to go; 0 if one has failed."""
         left = []
         for file in self.files:
-            os.lseek(file, 0, os.SEEK_SET)
-            left.append(int(os.read(file, 32)))
-            os.write(file, b"0")
+            # A worker may have gone.
+            with contextlib.suppress(ProcessLookupError):
+                left.append(int(os.pread(file, 32, 0)))
+                os.write(file, b"0")
         return min(left)
 
     def close(self):

@@ -309,7 +309,7 @@ class TestTriggers:
 
     def test_discards_by_stack(self, pair):
         text = run(pair, "discards reason,common_stacktrace", f"{LOST} 0,1,9", status=2)
-        assert "no-such-port, common_stacktrace:" in text and " rust_handle_dr_smp_recv+" in text
+        assert "no-such-port, common_stacktrace:" in text and " rust_handle_dr_smp_recv+" in text and " ib_smi_handle_dr_smp_recv+" in text
 
     def test_discards_by_what_is_no_field(self, pair):
         assert "Couldn't find field" in refused(pair, "discards nosuch")
