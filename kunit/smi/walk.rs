@@ -8,14 +8,12 @@ use crate::{
     dr::{
         self,
         DrSmp,
+        NextStep,
         NodeKind,
         Verdict, //
     },
     ib_smi::{
-        arrival::{
-            self,
-            NextStep, //
-        },
+        arrival,
         livepatch,
         origin::Origin,
         smp::{
@@ -153,8 +151,8 @@ impl Walk {
         equal("SMP as expected", (after == expected).into(), 1)?;
 
         // Whatever the SMP says, these two must come back.
-        let step = arrival::next_step(&DrSmp::from_ib(&after));
-        let port = arrival::forward_port(&DrSmp::from_ib(&after));
+        let step = dr::next_step(&DrSmp::from_ib(&after));
+        let port = dr::forward_port(&DrSmp::from_ib(&after));
         if passes {
             let wanted = if local {
                 NextStep::Local

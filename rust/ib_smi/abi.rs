@@ -10,10 +10,7 @@
 //! [`drivers/infiniband/core/agent.h`](srctree/drivers/infiniband/core/agent.h)
 
 use super::{
-    arrival::{
-        self,
-        NextStep, //
-    },
+    arrival,
     departure,
     livepatch::Patch,
     local,
@@ -29,6 +26,10 @@ use super::{
 };
 use crate::{
     bindings,
+    dr::{
+        self,
+        NextStep, //
+    },
     rdma::device::Device, //
 };
 use kernel::prelude::*;
@@ -171,7 +172,7 @@ unsafe fn received(
     action(arrival::judge(smp, format, origin, node, port(port_num)))
 }
 
-/// What [`arrival::next_step`] is to ib_mad.
+/// What [`dr::next_step()`] is to ib_mad.
 fn forward_action(step: NextStep) -> bindings::smi_forward_action {
     match step {
         NextStep::Local => bindings::smi_forward_action_IB_SMI_LOCAL,
@@ -223,7 +224,7 @@ unsafe extern "C" fn rust_check_forward_dr_smp(
 ) -> bindings::smi_forward_action {
     // SAFETY: By the safety requirements.
     let route = Format::Ib.route(unsafe { &*smp.cast() });
-    forward_action(arrival::next_step(&route))
+    forward_action(dr::next_step(&route))
 }
 
 /// In the place of `opa_smi_check_forward_dr_smp()`.
@@ -237,7 +238,7 @@ unsafe extern "C" fn rust_opa_check_forward_dr_smp(
 ) -> bindings::smi_forward_action {
     // SAFETY: By the safety requirements.
     let route = Format::Opa.route(unsafe { &*smp.cast() });
-    forward_action(arrival::next_step(&route))
+    forward_action(dr::next_step(&route))
 }
 
 /// In the place of `smi_get_fwd_port()`.
@@ -249,7 +250,7 @@ unsafe extern "C" fn rust_opa_check_forward_dr_smp(
 unsafe extern "C" fn rust_get_fwd_port(smp: *mut bindings::ib_smp) -> c_int {
     // SAFETY: By the safety requirements.
     let route = Format::Ib.route(unsafe { &*smp.cast() });
-    arrival::forward_port(&route).into()
+    dr::forward_port(&route).into()
 }
 
 /// In the place of `opa_smi_get_fwd_port()`.
@@ -261,7 +262,7 @@ unsafe extern "C" fn rust_get_fwd_port(smp: *mut bindings::ib_smp) -> c_int {
 unsafe extern "C" fn rust_opa_get_fwd_port(smp: *mut bindings::opa_smp) -> c_int {
     // SAFETY: By the safety requirements.
     let route = Format::Opa.route(unsafe { &*smp.cast() });
-    arrival::forward_port(&route).into()
+    dr::forward_port(&route).into()
 }
 
 /// In the place of `smi_handle_dr_smp_send()`.

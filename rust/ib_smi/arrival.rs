@@ -2,8 +2,8 @@
 
 //! An SMP comes in from the wire: is it for this node, to be passed on, or to be discarded?
 //!
-//! ib_mad asks in three steps, each with the SMP alone: [`judge`], then [`next_step`], then, if it is
-//! to be passed on, [`forward_port`]; last it hands it to `transmit`. The functions keep to what
+//! ib_mad asks in three steps, each with the SMP alone: [`judge`], then [`dr::next_step()`], then, if it
+//! is to be passed on, [`dr::forward_port()`]; last it hands it to `transmit`. The functions keep to what
 //! ib_core's own leave in the SMP between the steps, since during a transition of the livepatch the
 //! next step may still be an old one: the Return Path is written and the Hop Pointer is advanced for
 //! what stays here; for what goes on it is advanced when it leaves.
@@ -28,7 +28,6 @@ use crate::{
         self,
         Decision,
         Direction,
-        DrLid,
         DrSmp,
         Node,
         NodeKind,
@@ -37,17 +36,6 @@ use crate::{
     },
     dyn_debug, //
 };
-
-/// What ib_mad does next with an SMP that was not discarded.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NextStep {
-    /// Hand it to the SMA or to an agent.
-    Local,
-    /// Advance it as if it were sent, then hand it to the SMA.
-    Send,
-    /// Pass it on.
-    Forward,
-}
 
 /// Judges an SMP, and writes what must be written into it. Returns whether it is discarded.
 #[inline(always)]
@@ -109,42 +97,6 @@ pub(super) fn needs_all_functions(route: &DrSmp<'_>, decision: &Decision) -> boo
         Verdict::Local => route.hop_cnt == 0 && route.direction == Direction::Outgoing,
         Verdict::Discard(_) => false,
     }
-}
-
-/// What comes next for an SMP that [`judge`], or ib_core's own function, has let pass.
-pub(crate) fn next_step(route: &DrSmp<'_>) -> NextStep {
-    let last = route.hop_cnt.wrapping_add(1);
-    match route.direction {
-        Direction::Outgoing if route.hop_ptr == last => NextStep::Local,
-        Direction::Outgoing if route.hop_ptr == route.hop_cnt => match route.dr_dlid {
-            // Only ib_core's own function leaves such a one.
-            DrLid::Permissive => NextStep::Send,
-            DrLid::Lid(_) => NextStep::Forward,
-        },
-        Direction::Outgoing => NextStep::Forward,
-        Direction::Returning if route.hop_ptr == 0 => NextStep::Local,
-        Direction::Returning => NextStep::Forward,
-    }
-}
-
-/// The port by which the path leaves next, for an SMP that is to be passed on; 0 if it leaves by LID.
-pub(crate) fn forward_port(route: &DrSmp<'_>) -> u8 {
-    let (path, element, end) = match route.direction {
-        Direction::Outgoing => (
-            route.initial_path,
-            route.hop_ptr.wrapping_add(1),
-            route.hop_ptr == route.hop_cnt,
-        ),
-        Direction::Returning => (
-            route.return_path,
-            route.hop_ptr.wrapping_sub(1),
-            route.hop_ptr <= 1,
-        ),
-    };
-    if end {
-        return 0;
-    }
-    path.get(usize::from(element)).copied().unwrap_or(0)
 }
 
 /// The node that a function of ib_core's is told of.
