@@ -111,11 +111,12 @@ impl Step {
                     origin,
                     arrival::node(false, 4),
                     AGENT_PORT,
+                    None,
                 );
             }
             Pass(packet) => {
                 let node = arrival::node(true, 4);
-                arrival::judge(&mut packet.bytes(), Format::Ib, Origin::UNKNOWN, node, 3);
+                arrival::judge(&mut packet.bytes(), Format::Ib, Origin::UNKNOWN, node, 3, None);
             }
             Within(packet) => {
                 let origin = Origin {

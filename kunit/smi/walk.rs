@@ -138,7 +138,7 @@ impl Walk {
         };
 
         let mut after = *before;
-        let discarded = arrival::judge(&mut after, Format::Ib, Origin::UNKNOWN, node, INGRESS);
+        let discarded = arrival::judge(&mut after, Format::Ib, Origin::UNKNOWN, node, INGRESS, None).is_none();
         equal("discarded", discarded.into(), (!passes).into())?;
         let fired = trace::fired();
         equal("events of an arrival", fired.recv, 1)?;

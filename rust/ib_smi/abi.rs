@@ -14,11 +14,12 @@ use super::{
     departure,
     livepatch::Patch,
     local,
-    origin::Origin,
     smp::{
+        self,
         Format,
         Smp, //
     },
+    transit,
     transmit::{
         self,
         Outgoing, //
@@ -164,12 +165,9 @@ unsafe fn received(
     port_num: u32,
     phys_port_cnt: c_int,
 ) -> bindings::smi_action {
-    // SAFETY: By the safety requirements.
-    let origin = unsafe { Origin::received(smp) };
     let node = arrival::node(is_switch, port(phys_port_cnt.try_into().unwrap_or(0)));
     // SAFETY: By the safety requirements.
-    let smp = unsafe { &mut *smp };
-    action(arrival::judge(smp, format, origin, node, port(port_num)))
+    action(unsafe { transit::receive(smp, format, node, port(port_num)) })
 }
 
 /// What [`dr::next_step()`] is to ib_mad.
@@ -325,10 +323,7 @@ unsafe extern "C" fn rust_agent_send_response(
         size_of::<Smp>()
     } else if transit {
         // What it gives then is the length of the packet with the GRH, or that of its buffer.
-        usize::try_from(received)
-            .unwrap_or(0)
-            .saturating_sub(size_of::<bindings::ib_grh>())
-            .min(size_of::<bindings::opa_mad>())
+        smp::opa_len(received)
     } else {
         mad_len
     };

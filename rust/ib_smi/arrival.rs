@@ -3,12 +3,13 @@
 //! An SMP comes in from the wire: is it for this node, to be passed on, or to be discarded?
 //!
 //! ib_mad asks in three steps, each with the SMP alone: [`judge`], then [`dr::next_step()`], then, if it
-//! is to be passed on, [`dr::forward_port()`]; last it hands it to `transmit`. The functions keep to what
-//! ib_core's own leave in the SMP between the steps, since during a transition of the livepatch the
+//! is to be passed on, [`dr::forward_port()`]; last it hands it to `transmit`. All but the first are left
+//! out for what `transit` passes on at once. The functions keep to what ib_core's own leave in the SMP between the steps, since during a transition of the livepatch the
 //! next step may still be an old one: the Return Path is written and the Hop Pointer is advanced for
 //! what stays here; for what goes on it is advanced when it leaves.
 
 use super::{
+    counters::Tally,
     hop::{
         Hop,
         Obstacle,
@@ -37,7 +38,9 @@ use crate::{
     dyn_debug, //
 };
 
-/// Judges an SMP, and writes what must be written into it. Returns whether it is discarded.
+/// Judges an SMP, and writes what must be written into it. Returns the decision, unless it is discarded.
+///
+/// `tally` has the counters of the port, if they are at hand.
 #[inline(always)]
 pub(crate) fn judge(
     smp: &mut Smp,
@@ -45,7 +48,8 @@ pub(crate) fn judge(
     origin: Origin<'_>,
     node: Node,
     ingress: u8,
-) -> bool {
+    tally: Option<&Tally>,
+) -> Option<Decision> {
     let route = format.route(smp);
     let decision = dr::receive(&route, node, ingress);
     let hop = Hop {
@@ -60,7 +64,7 @@ pub(crate) fn judge(
     };
     hop.tell();
     dyn_debug!(judge: "recv: {}\n", hop);
-    hop.settle(None);
+    hop.settle(tally);
     let discarded = hop.is_discarded();
     if decision.verdict == Verdict::Local && !discarded && listener::is_missing(origin, smp) {
         // The driver may still want it, so that it goes on; ib_mad will drop it.
@@ -70,10 +74,11 @@ pub(crate) fn judge(
         }
         .lost();
     }
-    if !discarded {
-        smp::apply(smp, format, &decision, decision.verdict == Verdict::Local);
+    if discarded {
+        return None;
     }
-    discarded
+    smp::apply(smp, format, &decision, decision.verdict == Verdict::Local);
+    Some(decision)
 }
 
 /// What stands against an SMP that the rules would let pass.

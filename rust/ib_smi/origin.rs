@@ -16,7 +16,10 @@ use crate::{
     bindings,
     rdma::device::Device, //
 };
-use core::mem::offset_of;
+use core::{
+    marker::PhantomData,
+    mem::offset_of, //
+};
 
 /// The node, and the port of its MAD agent: 0 on a switch.
 #[derive(Clone, Copy)]
@@ -48,15 +51,24 @@ impl Origin<'_> {
             }
         }
     }
+}
 
-    /// The origin of an SMP that ib_mad has received.
+/// An SMP that ib_mad has received, in its private structure.
+///
+/// # Invariants
+///
+/// The pointer is a `struct ib_mad_private` that is valid for `'a`, and whose MAD was received on QP0.
+pub(crate) struct Arrived<'a>(*const bindings::ib_mad_private, PhantomData<&'a Smp>);
+
+impl<'a> Arrived<'a> {
+    /// Finds the structure around an SMP that was received.
     ///
     /// # Safety
     ///
     /// `smp` must be what `handle_ib_smi()` hands to `smi_handle_dr_smp_recv()`: the `mad` of a
     /// `struct ib_mad_private`, which is valid for `'a`.
     #[inline]
-    pub(crate) unsafe fn received<'a>(smp: *const Smp) -> Origin<'a> {
+    pub(crate) unsafe fn find(smp: *const Smp) -> Option<Self> {
         let offset = offset_of!(bindings::ib_mad_private, mad);
         // SAFETY: By the safety requirements, `smp` is that far into the structure.
         let private = unsafe { smp.byte_sub(offset) }.cast::<bindings::ib_mad_private>();
@@ -66,17 +78,50 @@ impl Origin<'_> {
         };
         // SAFETY: As above.
         let qp = unsafe { (&raw const (*private).header.wc.qp).read_unaligned() };
-        if mad.cast_const().cast() != smp || qp.is_null() {
-            return Origin::UNKNOWN;
-        }
+        // INVARIANT: The structure points to the SMP, and has a completion.
+        (mad.cast_const().cast() == smp && !qp.is_null()).then_some(Self(private, PhantomData))
+    }
+
+    /// The device and port that have received it.
+    #[inline]
+    pub(crate) fn origin(&self) -> Origin<'a> {
         // SAFETY: The completion's queue pair is one that ib_mad made: its context is this.
         unsafe {
+            let qp = (&raw const (*self.0).header.wc.qp).read_unaligned();
             let info = (*qp).qp_context.cast::<bindings::ib_mad_qp_info>();
             let port = (*info).port_priv;
             Origin {
                 device: Some(Device::from_raw((*port).device)),
                 port: (*port).port_num as u32,
             }
+        }
+    }
+
+    /// The completion.
+    #[inline]
+    pub(crate) fn wc(&self) -> *const bindings::ib_wc {
+        // SAFETY: By the type invariants.
+        unsafe { &raw const (*self.0).header.wc }
+    }
+
+    /// The GRH in front of the SMP, if the completion says that there is one.
+    #[inline]
+    pub(crate) fn grh(&self) -> *const bindings::ib_grh {
+        // SAFETY: By the type invariants.
+        unsafe { &raw const (*self.0).grh }
+    }
+
+    /// The whole buffer, from the SMP on: as many bytes as a MAD of the port can have, 256 at least.
+    ///
+    /// # Safety
+    ///
+    /// Nobody may write to it meanwhile.
+    #[inline]
+    pub(crate) unsafe fn buffer(&self) -> &'a [u8] {
+        // SAFETY: By the type invariants, and by the safety requirements.
+        unsafe {
+            let size = (&raw const (*self.0).mad_size).read_unaligned();
+            core::slice::from_raw_parts((&raw const (*self.0).mad).cast(), size)
         }
     }
 }

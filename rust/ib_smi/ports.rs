@@ -10,6 +10,7 @@ use super::{
         Place,
         Sheet, //
     },
+    origin::Origin,
     send_queue::Levels, //
 };
 use crate::rdma::{
@@ -109,6 +110,17 @@ impl Ports {
     #[inline]
     pub(super) fn of<R>(device: &Device, f: impl FnOnce(&Self) -> R) -> Option<R> {
         REGISTRATION.with(device, f)
+    }
+
+    /// Calls `f`, which may sleep, with the port that an SMP concerns, if we have it.
+    #[inline]
+    pub(super) fn at<R>(origin: Origin<'_>, f: impl FnOnce(Option<&Port>) -> R) -> R {
+        match origin.device {
+            Some(device) => REGISTRATION.look(device, |ports| {
+                f(ports.and_then(|ports| ports.get(origin.port)))
+            }),
+            None => f(None),
+        }
     }
 
     /// Opens the ports of all devices, those that come later too, until the guard is dropped.

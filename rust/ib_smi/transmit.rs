@@ -80,7 +80,7 @@ pub(crate) unsafe fn send(device: &Device, outgoing: &Outgoing<'_>) {
         let port = ports.get(agent_port);
         match outgoing.directed_route_smp() {
             Some((smp, format)) => {
-                pass(device, agent_port, port, outgoing, (smp, format));
+                pass(device, agent_port, port, outgoing, (smp, format), None);
                 Ok(())
             }
             // SAFETY: By the safety requirements.
@@ -93,7 +93,7 @@ pub(crate) unsafe fn send(device: &Device, outgoing: &Outgoing<'_>) {
             dyn_debug!(send: "an answer by LID was lost, error {}\n", error.to_errno());
             lost_by_lid(device, agent_port, outgoing, Obstacle::PostFailed);
         }
-        (None, Some(smp)) => pass(device, agent_port, None, outgoing, smp),
+        (None, Some(smp)) => pass(device, agent_port, None, outgoing, smp, None),
         (None, None) => lost_by_lid(device, agent_port, outgoing, Obstacle::NoAgent),
     }
 }
@@ -113,21 +113,22 @@ impl Outgoing<'_> {
     }
 }
 
-/// Sends a directed-route SMP by the rules.
-fn pass(
+/// Sends a directed-route SMP by the rules. It is judged here unless it has been.
+pub(super) fn pass(
     device: &Device,
     agent_port: u32,
     port: Option<&Port>,
     outgoing: &Outgoing<'_>,
     (smp, format): (&Smp, Format),
+    judged: Option<Decision>,
 ) {
     let is_switch = device.is_switch();
     let node = arrival::node(is_switch, device.phys_ports());
     let route = format.route(smp);
-    let decision = if outgoing.transit {
-        dr::receive(&route, node, outgoing.ingress)
-    } else {
-        dr::reply(&route, node, outgoing.ingress)
+    let decision = match judged {
+        Some(decision) => decision,
+        None if outgoing.transit => dr::receive(&route, node, outgoing.ingress),
+        None => dr::reply(&route, node, outgoing.ingress),
     };
     let mut hop = Hop {
         point: if outgoing.transit {

@@ -98,6 +98,13 @@ impl<T: Client> Registration<T> {
     /// registered.
     #[inline]
     pub(crate) fn with<R>(&self, device: &Device, f: impl FnOnce(&T) -> R) -> Option<R> {
+        self.look(device, |data| data.map(f))
+    }
+
+    /// Calls `f`, which may sleep, with what the client keeps of the device: nothing if the client has not
+    /// added it, or if it goes. The client must be registered.
+    #[inline]
+    pub(crate) fn look<R>(&self, device: &Device, f: impl FnOnce(Option<&T>) -> R) -> R {
         let _guard = Reader::new(&self.srcu);
         // SAFETY: The device is registered by its type invariants, and `client_id` is set before any
         // device is added. (This is `ib_get_client_data()`, which C inlines.)
@@ -108,11 +115,11 @@ impl<T: Client> Registration<T> {
             )
         };
         if data.is_null() {
-            return None;
+            return f(None);
         }
         // SAFETY: Only `add()` sets the client's data, which `remove()` drops not before all readers
         // that can have seen it are gone.
-        Some(f(unsafe { KBox::<T>::borrow(data) }))
+        f(Some(unsafe { KBox::<T>::borrow(data) }))
     }
 }
 
