@@ -129,7 +129,7 @@ impl Arrival {
         livepatch::settle(self.settled);
         listener::miss(unheard);
         let mut after = before;
-        let got = arrival::judge(&mut after, format(packet), origin, node, INGRESS, None).is_none();
+        let got = arrival::judge(&mut after, format(packet), origin, (node, INGRESS), None, |_| false);
         livepatch::settle(true);
         listener::miss(false);
 

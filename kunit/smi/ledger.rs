@@ -109,14 +109,14 @@ impl Step {
                     &mut packet.bytes(),
                     Format::Ib,
                     origin,
-                    arrival::node(false, 4),
-                    AGENT_PORT,
+                    (arrival::node(false, 4), AGENT_PORT),
                     None,
+                    |_| false,
                 );
             }
             Pass(packet) => {
                 let node = arrival::node(true, 4);
-                arrival::judge(&mut packet.bytes(), Format::Ib, Origin::UNKNOWN, node, 3, None);
+                arrival::judge(&mut packet.bytes(), Format::Ib, Origin::UNKNOWN, (node, 3), None, |_| false);
             }
             Within(packet) => {
                 let origin = Origin {

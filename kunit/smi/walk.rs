@@ -138,7 +138,7 @@ impl Walk {
         };
 
         let mut after = *before;
-        let discarded = arrival::judge(&mut after, Format::Ib, Origin::UNKNOWN, node, INGRESS, None).is_none();
+        let discarded = arrival::judge(&mut after, Format::Ib, Origin::UNKNOWN, (node, INGRESS), None, |_| false);
         equal("discarded", discarded.into(), (!passes).into())?;
         let fired = trace::fired();
         equal("events of an arrival", fired.recv, 1)?;

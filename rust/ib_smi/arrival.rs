@@ -15,6 +15,7 @@ use super::{
         Obstacle,
         Point, //
     },
+    ledger,
     listener,
     livepatch,
     origin::Origin,
@@ -38,18 +39,19 @@ use crate::{
     dyn_debug, //
 };
 
-/// Judges an SMP, and writes what must be written into it. Returns the decision, unless it is discarded.
+/// Judges an SMP, and writes what must be written into it. Returns whether it goes no further.
 ///
-/// `tally` has the counters of the port, if they are at hand.
+/// `tally` has the counters of the port, if they are at hand. `pass_on` is called with what goes on from
+/// here, and may send it: it returns whether it has.
 #[inline(always)]
 pub(crate) fn judge(
     smp: &mut Smp,
     format: Format,
     origin: Origin<'_>,
-    node: Node,
-    ingress: u8,
+    (node, ingress): (Node, u8),
     tally: Option<&Tally>,
-) -> Option<Decision> {
+    pass_on: impl FnOnce(Hop<'_>) -> bool,
+) -> bool {
     let route = format.route(smp);
     let decision = dr::receive(&route, node, ingress);
     let hop = Hop {
@@ -65,8 +67,16 @@ pub(crate) fn judge(
     hop.tell();
     dyn_debug!(judge: "recv: {}\n", hop);
     hop.settle(tally);
-    let discarded = hop.is_discarded();
-    if decision.verdict == Verdict::Local && !discarded && listener::is_missing(origin, smp) {
+    if hop.is_discarded() {
+        return true;
+    }
+    let local = decision.verdict == Verdict::Local;
+    // What is passed on at once is noted as that.
+    if !local && pass_on(hop) {
+        return true;
+    }
+    ledger::note(&hop);
+    if local && listener::is_missing(origin, smp) {
         // The driver may still want it, so that it goes on; ib_mad will drop it.
         Hop {
             obstacle: Some(Obstacle::NoListener),
@@ -74,11 +84,8 @@ pub(crate) fn judge(
         }
         .lost();
     }
-    if discarded {
-        return None;
-    }
-    smp::apply(smp, format, &decision, decision.verdict == Verdict::Local);
-    Some(decision)
+    smp::apply(smp, format, &decision, local);
+    false
 }
 
 /// What stands against an SMP that the rules would let pass.

@@ -74,8 +74,9 @@ pub(crate) unsafe fn judge(smp: *mut Smp, format: Format, is_switch: bool, egres
         decision,
         obstacle: obstacle(bytes, &route, &decision),
     };
-    if let Some(departing) = &departing {
-        ledger::enter(&hop, departing);
+    match &departing {
+        Some(departing) => ledger::enter(&hop, departing),
+        None => ledger::note(&hop),
     }
     hop.tell();
     dyn_debug!(judge: "send: {}\n", hop);

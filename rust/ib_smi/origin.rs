@@ -9,6 +9,7 @@
 //! C header: [`drivers/infiniband/core/mad_priv.h`](srctree/drivers/infiniband/core/mad_priv.h)
 
 use super::smp::{
+    self,
     Format,
     Smp, //
 };
@@ -97,32 +98,30 @@ impl<'a> Arrived<'a> {
         }
     }
 
-    /// The completion.
-    #[inline]
-    pub(crate) fn wc(&self) -> *const bindings::ib_wc {
-        // SAFETY: By the type invariants.
-        unsafe { &raw const (*self.0).header.wc }
-    }
-
-    /// The GRH in front of the SMP, if the completion says that there is one.
-    #[inline]
-    pub(crate) fn grh(&self) -> *const bindings::ib_grh {
-        // SAFETY: By the type invariants.
-        unsafe { &raw const (*self.0).grh }
-    }
-
-    /// The whole buffer, from the SMP on: as many bytes as a MAD of the port can have, 256 at least.
+    /// The MAD in its buffer, of which there are at least as many bytes as an InfiniBand SMP has, and how
+    /// many bytes the MAD has.
     ///
     /// # Safety
     ///
-    /// Nobody may write to it meanwhile.
+    /// Nobody may write to it for `'a`.
     #[inline]
-    pub(crate) unsafe fn buffer(&self) -> &'a [u8] {
-        // SAFETY: By the type invariants, and by the safety requirements.
-        unsafe {
+    pub(crate) unsafe fn mad(&self) -> (&'a [u8], usize) {
+        // SAFETY: By the type invariants; the buffer is as long as the structure says, 256 bytes at least.
+        let (buffer, received) = unsafe {
             let size = (&raw const (*self.0).mad_size).read_unaligned();
-            core::slice::from_raw_parts((&raw const (*self.0).mad).cast(), size)
-        }
+            (
+                core::slice::from_raw_parts((&raw const (*self.0).mad).cast::<u8>(), size),
+                (&raw const (*self.0).header.wc.byte_len).read_unaligned(),
+            )
+        };
+        let opa = buffer.first().copied().map(u32::from) == Some(bindings::OPA_MGMT_BASE_VERSION);
+        let len = if opa {
+            smp::opa_len(received)
+        } else {
+            size_of::<Smp>()
+        };
+        let mad = buffer.get(..len.max(size_of::<Smp>())).unwrap_or(buffer);
+        (mad, len)
     }
 }
 

@@ -9,6 +9,11 @@
 
 use super::{
     arrival,
+    hop::{
+        Hop,
+        Obstacle,
+        Point, //
+    },
     livepatch,
     origin::{
         Arrived,
@@ -19,24 +24,12 @@ use super::{
         Ports, //
     },
     smp::{
-        self,
         Format,
         Smp, //
     },
-    transmit::{
-        self,
-        Outgoing, //
-    }, //
+    transmit, //
 };
-use crate::{
-    bindings,
-    dr::{
-        Decision,
-        Node,
-        Verdict, //
-    },
-    rdma::device::Device, //
-};
+use crate::dr::Node;
 
 /// Judges an SMP, and passes it on if it goes on. Returns whether ib_mad is done with it.
 ///
@@ -53,52 +46,24 @@ pub(crate) unsafe fn receive(smp: *mut Smp, format: Format, node: Node, ingress:
         // SAFETY: By the safety requirements.
         let bytes = unsafe { &mut *smp };
         let tally = port.map(Port::tally);
-        let Some(decision) = arrival::judge(bytes, format, origin, node, ingress, tally) else {
-            return true;
-        };
-        match (&arrived, origin.device) {
-            (Some(arrived), Some(device))
-                if decision.verdict != Verdict::Local && livepatch::settled() =>
-            {
-                pass_on(arrived, (device, origin.port), port, (format, ingress, decision));
-                true
+        arrival::judge(bytes, format, origin, (node, ingress), tally, |hop| {
+            match &arrived {
+                Some(arrived) if livepatch::settled() => pass_on(hop, arrived, port),
+                _ => return false,
             }
-            _ => false,
-        }
+            true
+        })
     })
 }
 
 /// Passes an SMP on that was judged.
 #[inline(always)]
-fn pass_on(
-    arrived: &Arrived<'_>,
-    (device, agent_port): (&Device, u32),
-    port: Option<&Port>,
-    (format, ingress, decision): (Format, u8, Decision),
-) {
-    // SAFETY: The buffer is the caller's alone, who does not write to it any more.
-    let mad = unsafe { arrived.buffer() };
-    let Some(smp) = mad.first_chunk::<{ size_of::<Smp>() }>() else {
-        return;
-    };
-    let wc = arrived.wc();
-    let len = if u32::from(smp[0]) == bindings::OPA_MGMT_BASE_VERSION {
-        // SAFETY: The completion is valid as long as the SMP; its structure is packed.
-        smp::opa_len(unsafe { (&raw const (*wc).byte_len).read_unaligned() })
-    } else {
-        size_of::<Smp>()
-    };
-    let outgoing = Outgoing {
-        mad: mad.get(..len.max(size_of::<Smp>())).unwrap_or(mad),
-        len,
-        transit: true,
-        wc,
-        grh: arrived.grh(),
-        slid: 0,
-        ingress,
-        egress: 0,
-        smi: true,
-        opa: format == Format::Opa,
-    };
-    transmit::pass(device, agent_port, port, &outgoing, (smp, format), Some(decision));
+fn pass_on(mut hop: Hop<'_>, arrived: &Arrived<'_>, port: Option<&Port>) {
+    hop.point = Point::Forward;
+    transmit::send_on(hop, port, |hop, port| {
+        let queue = port.direct.as_ref().ok_or(Obstacle::NoAgent)?;
+        // SAFETY: The buffer is ib_mad's caller's alone, and `hop` sees to it that nobody writes to it.
+        let mad = unsafe { arrived.mad() };
+        transmit::post_direct(queue, mad, 0, hop)
+    });
 }

@@ -10,6 +10,7 @@ use super::{
     arrival,
     direct::{
         Packet,
+        Queue,
         Way, //
     },
     hop::{
@@ -17,6 +18,7 @@ use super::{
         Obstacle,
         Point, //
     },
+    ledger,
     livepatch,
     origin::Origin,
     ports::{
@@ -80,7 +82,7 @@ pub(crate) unsafe fn send(device: &Device, outgoing: &Outgoing<'_>) {
         let port = ports.get(agent_port);
         match outgoing.directed_route_smp() {
             Some((smp, format)) => {
-                pass(device, agent_port, port, outgoing, (smp, format), None);
+                pass(device, agent_port, port, outgoing, (smp, format));
                 Ok(())
             }
             // SAFETY: By the safety requirements.
@@ -93,7 +95,7 @@ pub(crate) unsafe fn send(device: &Device, outgoing: &Outgoing<'_>) {
             dyn_debug!(send: "an answer by LID was lost, error {}\n", error.to_errno());
             lost_by_lid(device, agent_port, outgoing, Obstacle::PostFailed);
         }
-        (None, Some(smp)) => pass(device, agent_port, None, outgoing, smp, None),
+        (None, Some(smp)) => pass(device, agent_port, None, outgoing, smp),
         (None, None) => lost_by_lid(device, agent_port, outgoing, Obstacle::NoAgent),
     }
 }
@@ -113,22 +115,21 @@ impl Outgoing<'_> {
     }
 }
 
-/// Sends a directed-route SMP by the rules. It is judged here unless it has been.
-pub(super) fn pass(
+/// Sends a directed-route SMP by the rules.
+fn pass(
     device: &Device,
     agent_port: u32,
     port: Option<&Port>,
     outgoing: &Outgoing<'_>,
     (smp, format): (&Smp, Format),
-    judged: Option<Decision>,
 ) {
     let is_switch = device.is_switch();
     let node = arrival::node(is_switch, device.phys_ports());
     let route = format.route(smp);
-    let decision = match judged {
-        Some(decision) => decision,
-        None if outgoing.transit => dr::receive(&route, node, outgoing.ingress),
-        None => dr::reply(&route, node, outgoing.ingress),
+    let decision = if outgoing.transit {
+        dr::receive(&route, node, outgoing.ingress)
+    } else {
+        dr::reply(&route, node, outgoing.ingress)
     };
     let mut hop = Hop {
         point: if outgoing.transit {
@@ -150,16 +151,36 @@ pub(super) fn pass(
     if outgoing.transit && !livepatch::settled() && old_could_have_judged(&hop) {
         hop.obstacle = Some(Obstacle::InTransition);
     }
+    send_on(hop, port, |hop, port| post(port, outgoing, hop));
+}
+
+/// Tells of an SMP that goes on, and lets `post` do that.
+#[inline(always)]
+pub(super) fn send_on(
+    mut hop: Hop<'_>,
+    port: Option<&Port>,
+    post: impl FnOnce(&Hop<'_>, &Port) -> Result<(), Obstacle>,
+) {
     hop.tell();
-    if outgoing.transit {
+    tell_log(&hop);
+    if !hop.is_discarded() {
+        ledger::note(&hop);
+        hop.obstacle = port
+            .ok_or(Obstacle::NoAgent)
+            .and_then(|port| post(&hop, port))
+            .err();
+    }
+    hop.settle(port.map(Port::tally));
+}
+
+/// The same for dynamic debug.
+#[inline(always)]
+fn tell_log(hop: &Hop<'_>) {
+    if hop.point == Point::Forward {
         dyn_debug!(pass: "forward: {}\n", hop);
     } else {
         dyn_debug!(pass: "reply: {}\n", hop);
     }
-    if !hop.is_discarded() {
-        hop.obstacle = post(port, outgoing, &hop).err();
-    }
-    hop.settle(port.map(Port::tally));
 }
 
 /// Returns whether ib_core's own function may have judged the SMP on arrival, and judged it wrongly:
@@ -174,25 +195,34 @@ fn old_could_have_judged(hop: &Hop<'_>) -> bool {
 }
 
 /// Posts an SMP as the rules want it to leave.
-fn post(port: Option<&Port>, outgoing: &Outgoing<'_>, hop: &Hop<'_>) -> Result<(), Obstacle> {
-    let port = port.ok_or(Obstacle::NoAgent)?;
-    let Some(queue) = &port.direct else {
-        return post_through_ib_mad(port, outgoing, hop);
-    };
+fn post(port: &Port, outgoing: &Outgoing<'_>, hop: &Hop<'_>) -> Result<(), Obstacle> {
+    match &port.direct {
+        Some(queue) => post_direct(queue, (outgoing.mad, outgoing.len), outgoing.slid, hop),
+        None => post_through_ib_mad(port, outgoing, hop),
+    }
+}
+
+/// Posts an SMP of so many bytes past ib_mad. An answer that begins with a LID-routed part goes to `slid`,
+/// where the request came from.
+#[inline(always)]
+pub(super) fn post_direct(
+    queue: &Queue,
+    (mad, len): (&[u8], usize),
+    slid: u32,
+    hop: &Hop<'_>,
+) -> Result<(), Obstacle> {
     let (egress, ah) = match hop.decision.verdict {
         Verdict::Forward { egress } => (egress, None),
         Verdict::Route(lid) => {
-            // An answer whose first part is LID-routed goes to where the request came from.
-            let lid = lid.unwrap_or(outgoing.slid);
-            let ah = queue.address(lid).map_err(|_| Obstacle::NoMemory)?;
-            (outgoing.ingress, Some(ah))
+            let ah = queue.address(lid.unwrap_or(slid));
+            (hop.ingress, Some(ah.map_err(|_| Obstacle::NoMemory)?))
         }
         // A switch that is asked to pass on what is its own; the rules leave nothing else.
         Verdict::Local | Verdict::Discard(_) => return Err(Obstacle::InTransition),
     };
     queue.send(Packet {
-        mad: outgoing.mad,
-        len: outgoing.len,
+        mad,
+        len,
         way: Way {
             point: hop.point,
             format: hop.format,

@@ -6,6 +6,8 @@
 //! finds somebody else writing goes away, and so nobody waits.
 
 use super::record::{
+    patience,
+    with_status,
     Last,
     Record, //
 };
@@ -58,7 +60,8 @@ impl Slot {
     pub(super) fn read(&self) -> Option<(u64, Record)> {
         for _ in 0..TRIES {
             let version = self.version.load(ordering::Acquire);
-            let (tid, record) = (self.tid(), self.read_any());
+            let tid = self.tid();
+            let record = Record::from_words(|at| self.word(at));
             smp_mb(Read);
             if version % 2 == 0 && version == self.version.load(ordering::Relaxed) {
                 return (tid != 0).then_some((tid, record));
@@ -67,17 +70,44 @@ impl Slot {
         None
     }
 
-    /// The record, of which some words may be older than others.
-    pub(super) fn read_any(&self) -> Record {
-        Record::from_words(|at| {
-            self.record
-                .get(at)
-                .map_or(0, |word| word.load(ordering::Relaxed))
-        })
+    /// A word of the record.
+    #[inline]
+    fn word(&self, at: usize) -> u64 {
+        self.record
+            .get(at)
+            .map_or(0, |word| word.load(ordering::Relaxed))
     }
 
-    /// Writes a record, and returns whether nobody else was writing.
-    pub(super) fn write(&self, tid: u64, record: &Record) -> bool {
+    /// Changes a word of the record.
+    #[inline]
+    fn set_word(&self, at: usize, value: u64) {
+        if let Some(word) = self.record.get(at) {
+            word.store(value, ordering::Relaxed);
+        }
+    }
+
+    /// When the request left.
+    #[inline]
+    pub(super) fn sent(&self) -> u64 {
+        self.word(Record::SENT)
+    }
+
+    /// Returns whether the owner has sent the request.
+    #[inline]
+    pub(super) fn is_of(&self, owner: u64) -> bool {
+        self.word(Record::OWNER) == owner
+    }
+
+    /// Returns whether ib_mad still waits for an answer at the time `now`.
+    #[inline]
+    pub(super) fn is_waiting(&self, now: u64) -> bool {
+        self.word(Record::DONE) == 0
+            && now.saturating_sub(self.sent()) <= patience(self.word(Record::PATIENCE))
+    }
+
+    /// Calls `f`, which writes the record, and returns whether nobody else was writing.
+    #[inline]
+    fn change(&self, f: impl FnOnce()) -> bool {
         let version = self.version.load(ordering::Relaxed);
         // INVARIANT: Made odd, if it was even and still is.
         if version % 2 != 0
@@ -88,20 +118,44 @@ impl Slot {
         {
             return false;
         }
-        self.tid.store(tid, ordering::Relaxed);
-        record.each_word(|at, value| {
-            if let Some(word) = self.record.get(at) {
-                word.store(value, ordering::Relaxed);
-            }
-        });
+        f();
         self.version
             .store(version.wrapping_add(2), ordering::Release);
         true
     }
 
+    /// Writes a record, and returns whether nobody else was writing.
+    #[inline]
+    pub(super) fn write(&self, tid: u64, record: &Record) -> bool {
+        self.change(|| {
+            self.tid.store(tid, ordering::Relaxed);
+            record.each_word(|at, value| self.set_word(at, value));
+        })
+    }
+
+    /// Writes when and with which status the request was answered, if it waits for that and is the owner's.
+    /// Returns whether nobody else was writing.
+    pub(super) fn finish(&self, tid: u64, owner: u64, now: u64, status: u16) -> bool {
+        let waits =
+            || self.tid() == tid && self.word(Record::DONE) == 0 && self.is_of(owner);
+        if !waits() {
+            return true;
+        }
+        self.change(|| {
+            // It may be another request by now.
+            if waits() {
+                self.set_word(Record::DONE, now);
+                let attribute = self.word(Record::ATTRIBUTE);
+                self.set_word(Record::ATTRIBUTE, with_status(attribute, status));
+            }
+        })
+    }
+
     /// Frees the slot.
     pub(super) fn clear(&self) {
-        self.write(0, &Record::from_words(|_| 0));
+        self.change(|| {
+            self.tid.store(0, ordering::Relaxed);
+        });
     }
 
     /// Notes what was seen last.
