@@ -3,7 +3,10 @@
 //! Every Hop Pointer and Hop Count: the three steps of an arrival agree with the rules, and none
 //! stumbles over an SMP that the rules discard.
 
-use super::steps;
+use super::{
+    made_up::arrive,
+    steps, //
+};
 use crate::{
     dr::{
         self,
@@ -138,7 +141,7 @@ impl Walk {
         };
 
         let mut after = *before;
-        let discarded = arrival::judge(&mut after, Format::Ib, Origin::UNKNOWN, (node, INGRESS), None, |_| false);
+        let discarded = arrive(&mut after, Format::Ib, Origin::UNKNOWN, node, INGRESS);
         equal("discarded", discarded.into(), (!passes).into())?;
         let fired = trace::fired();
         equal("events of an arrival", fired.recv, 1)?;

@@ -39,19 +39,17 @@ use crate::{
     dyn_debug, //
 };
 
-/// Judges an SMP, and writes what must be written into it. Returns whether it goes no further.
+/// Judges an SMP, tells of it and counts it. `tally` has the counters of the port, if they are at hand.
 ///
-/// `tally` has the counters of the port, if they are at hand. `pass_on` is called with what goes on from
-/// here, and may send it: it returns whether it has.
+/// What is neither discarded nor passed on at once has to be [taken](take).
 #[inline(always)]
-pub(crate) fn judge(
-    smp: &mut Smp,
+pub(crate) fn judge<'a>(
+    smp: &'a Smp,
     format: Format,
-    origin: Origin<'_>,
+    origin: Origin<'a>,
     (node, ingress): (Node, u8),
     tally: Option<&Tally>,
-    pass_on: impl FnOnce(Hop<'_>) -> bool,
-) -> bool {
+) -> Hop<'a> {
     let route = format.route(smp);
     let decision = dr::receive(&route, node, ingress);
     let hop = Hop {
@@ -67,25 +65,28 @@ pub(crate) fn judge(
     hop.tell();
     dyn_debug!(judge: "recv: {}\n", hop);
     hop.settle(tally);
-    if hop.is_discarded() {
-        return true;
-    }
-    let local = decision.verdict == Verdict::Local;
-    // What is passed on at once is noted as that.
-    if !local && pass_on(hop) {
-        return true;
-    }
-    ledger::note(&hop);
-    if local && listener::is_missing(origin, smp) {
+    hop
+}
+
+/// Leaves an SMP to ib_mad: notes it, and returns the decision, to be [written](write) into it.
+#[inline(always)]
+pub(crate) fn take(hop: &Hop<'_>) -> Decision {
+    ledger::note(hop);
+    if hop.decision.verdict == Verdict::Local && listener::is_missing(hop.origin, hop.smp) {
         // The driver may still want it, so that it goes on; ib_mad will drop it.
         Hop {
             obstacle: Some(Obstacle::NoListener),
-            ..hop
+            ..*hop
         }
         .lost();
     }
-    smp::apply(smp, format, &decision, local);
-    false
+    hop.decision
+}
+
+/// Writes into an SMP what ib_mad has to find there.
+#[inline(always)]
+pub(crate) fn write(smp: &mut Smp, format: Format, decision: &Decision) {
+    smp::apply(smp, format, decision, decision.verdict == Verdict::Local);
 }
 
 /// What stands against an SMP that the rules would let pass.

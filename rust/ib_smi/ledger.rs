@@ -11,6 +11,7 @@
 
 mod record;
 mod slot;
+mod word;
 
 use self::{
     record::{
@@ -194,11 +195,7 @@ pub(crate) fn show(
     writeln!(
         f,
         "{} size={} entered={} evicted={} missed={}",
-        if self::table().is_some() {
-            "on"
-        } else {
-            "off"
-        },
+        if self::table().is_some() { "on" } else { "off" },
         table.slots.len(),
         table.entered.load(ordering::Relaxed),
         table.evicted.load(ordering::Relaxed),
@@ -291,36 +288,40 @@ impl Table {
     #[inline]
     fn note(&self, hop: &Hop<'_>, reason: u8) {
         let mut found = self.of(smp::tid(hop.smp));
-        if let Some(first) = found.next() {
-            self.note_in(first, found, hop, reason);
+        if let Some(slot) = found.next() {
+            if found.next().is_none() {
+                self.note_in(slot, hop, reason, true);
+            } else {
+                self.note_in_each(hop, reason);
+            }
         }
     }
 
+    /// The same where several requests have the TID.
+    #[cold]
+    fn note_in_each(&self, hop: &Hop<'_>, reason: u8) {
+        for slot in self.of(smp::tid(hop.smp)) {
+            // At another node, the TID does not tell whose it is.
+            let own = owner_at(hop.origin).is_some_and(|owner| slot.is_of(owner));
+            self.note_in(slot, hop, reason, own);
+        }
+    }
+
+    /// Notes a hop of the request in a slot, if it is `own`; and that it is answered, if it is that.
     #[inline(never)]
-    fn note_in<'a>(
-        &self,
-        first: &'a Slot,
-        others: impl Iterator<Item = &'a Slot> + Clone,
-        hop: &Hop<'_>,
-        reason: u8,
-    ) {
+    fn note_in(&self, slot: &Slot, hop: &Hop<'_>, reason: u8, own: bool) {
         let now = now();
-        let last = Last::new(now, hop, reason);
-        let returned = hop.point == Point::Recv
+        if own {
+            slot.note(&Last::new(now, hop, reason));
+        }
+        if hop.point == Point::Recv
             && reason == 0
             && hop.decision.verdict == Verdict::Local
             && hop.route().direction == Direction::Returning
             // Or ib_mad does not take it for an answer.
-            && smp::is_answer(hop.smp);
-        let alone = others.clone().next().is_none();
-        for slot in Iterator::chain(core::iter::once(first), others) {
-            // At another node, the TID does not tell whose it is if several have it.
-            if alone || owner_at(hop.origin).is_some_and(|owner| slot.is_of(owner)) {
-                slot.note(&last);
-            }
-            if returned {
-                self.answered(slot, hop.origin, hop.smp, now);
-            }
+            && smp::is_answer(hop.smp)
+        {
+            self.answered(slot, hop.origin, hop.smp, now);
         }
     }
 

@@ -29,7 +29,10 @@ use super::{
     },
     transmit, //
 };
-use crate::dr::Node;
+use crate::dr::{
+    Node,
+    Verdict, //
+};
 
 /// Judges an SMP, and passes it on if it goes on. Returns whether ib_mad is done with it.
 ///
@@ -42,28 +45,41 @@ pub(crate) unsafe fn receive(smp: *mut Smp, format: Format, node: Node, ingress:
     // SAFETY: By the safety requirements.
     let arrived = unsafe { Arrived::find(smp) };
     let origin = arrived.as_ref().map_or(Origin::UNKNOWN, Arrived::origin);
-    Ports::at(origin, |port| {
-        // SAFETY: By the safety requirements.
-        let bytes = unsafe { &mut *smp };
-        let tally = port.map(Port::tally);
-        arrival::judge(bytes, format, origin, (node, ingress), tally, |hop| {
-            match &arrived {
-                Some(arrived) if livepatch::settled() => pass_on(hop, arrived, port),
-                _ => return false,
-            }
-            true
-        })
-    })
+    let found = Ports::at(origin);
+    let port = found.port();
+    // SAFETY: By the safety requirements.
+    let bytes = unsafe { &*smp };
+    let tally = port.map(Port::tally);
+    let hop = arrival::judge(bytes, format, origin, (node, ingress), tally);
+    if hop.is_discarded() {
+        return true;
+    }
+    if let (Some(arrived), false, true) = (
+        &arrived,
+        hop.decision.verdict == Verdict::Local,
+        livepatch::settled(),
+    ) {
+        pass_on(hop, arrived, port);
+        return true;
+    }
+    let decision = arrival::take(&hop);
+    // SAFETY: By the safety requirements; nobody else looks at it any more.
+    arrival::write(unsafe { &mut *smp }, format, &decision);
+    false
 }
 
 /// Passes an SMP on that was judged.
 #[inline(always)]
 fn pass_on(mut hop: Hop<'_>, arrived: &Arrived<'_>, port: Option<&Port>) {
     hop.point = Point::Forward;
-    transmit::send_on(hop, port, |hop, port| {
-        let queue = port.direct.as_ref().ok_or(Obstacle::NoAgent)?;
-        // SAFETY: The buffer is ib_mad's caller's alone, and `hop` sees to it that nobody writes to it.
-        let mad = unsafe { arrived.mad() };
-        transmit::post_direct(queue, mad, 0, hop)
-    });
+    transmit::announce(&hop);
+    hop.obstacle = match port.and_then(|port| port.direct.as_ref()) {
+        Some(queue) => {
+            // SAFETY: The buffer is the caller's alone, and nobody writes to it while `hop` is there.
+            let mad = unsafe { arrived.mad() };
+            transmit::post_direct(queue, mad, 0, &hop).err()
+        }
+        None => Some(Obstacle::NoAgent),
+    };
+    hop.settle(port.map(Port::tally));
 }

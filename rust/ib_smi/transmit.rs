@@ -151,29 +151,27 @@ fn pass(
     if outgoing.transit && !livepatch::settled() && old_could_have_judged(&hop) {
         hop.obstacle = Some(Obstacle::InTransition);
     }
-    send_on(hop, port, |hop, port| post(port, outgoing, hop));
-}
-
-/// Tells of an SMP that goes on, and lets `post` do that.
-#[inline(always)]
-pub(super) fn send_on(
-    mut hop: Hop<'_>,
-    port: Option<&Port>,
-    post: impl FnOnce(&Hop<'_>, &Port) -> Result<(), Obstacle>,
-) {
-    hop.tell();
-    tell_log(&hop);
+    announce(&hop);
     if !hop.is_discarded() {
-        ledger::note(&hop);
-        hop.obstacle = port
-            .ok_or(Obstacle::NoAgent)
-            .and_then(|port| post(&hop, port))
-            .err();
+        hop.obstacle = match port {
+            Some(port) => post(port, outgoing, &hop).err(),
+            None => Some(Obstacle::NoAgent),
+        };
     }
     hop.settle(port.map(Port::tally));
 }
 
-/// The same for dynamic debug.
+/// Tells and notes, before it is posted, that an SMP goes on; or tells that it does not.
+#[inline(always)]
+pub(super) fn announce(hop: &Hop<'_>) {
+    hop.tell();
+    tell_log(hop);
+    if !hop.is_discarded() {
+        ledger::note(hop);
+    }
+}
+
+/// Tells it to dynamic debug.
 #[inline(always)]
 fn tell_log(hop: &Hop<'_>) {
     if hop.point == Point::Forward {

@@ -72,7 +72,10 @@ impl Record {
         put(4, pair(self.attr_mod, self.dr_dlid));
         put(Self::PATIENCE, pair(self.timeout_ms, self.retries));
         let low = u32::from(self.method) << 8 | u32::from(self.hop_cnt);
-        put(Self::ATTRIBUTE, with_status(pair(u32::from(self.attr_id) << 16, low), self.status));
+        put(
+            Self::ATTRIBUTE,
+            with_status(pair(u32::from(self.attr_id) << 16, low), self.status),
+        );
         let used = usize::from(self.hop_cnt) / size_of::<u64>() + 1;
         let chunks = self.path.chunks_exact(size_of::<u64>());
         for (at, chunk) in (Self::PATH..).zip(chunks).take(used) {

@@ -5,11 +5,14 @@
 //! A version, odd while somebody writes, tells a reader whether what it has read belongs together. Who
 //! finds somebody else writing goes away, and so nobody waits.
 
-use super::record::{
-    patience,
-    with_status,
-    Last,
-    Record, //
+use super::{
+    record::{
+        patience,
+        with_status,
+        Last,
+        Record, //
+    },
+    word::Word, //
 };
 use kernel::sync::{
     atomic::{
@@ -33,10 +36,10 @@ const TRIES: usize = 8;
 pub(super) struct Slot {
     version: Atomic<u32>,
     /// 0 if the slot is free.
-    tid: Atomic<u64>,
-    record: [Atomic<u64>; Record::WORDS],
+    tid: Word,
+    record: [Word; Record::WORDS],
     /// Each word by itself: what was seen last may be noted by several at once.
-    last: [Atomic<u64>; Last::WORDS],
+    last: [Word; Last::WORDS],
 }
 
 impl Slot {
@@ -44,16 +47,16 @@ impl Slot {
     pub(super) const fn new() -> Self {
         Self {
             version: Atomic::new(0),
-            tid: Atomic::new(0),
-            record: [const { Atomic::new(0) }; Record::WORDS],
-            last: [const { Atomic::new(0) }; Last::WORDS],
+            tid: Word::new(),
+            record: [const { Word::new() }; Record::WORDS],
+            last: [const { Word::new() }; Last::WORDS],
         }
     }
 
     /// The TID of the request in it; 0 if it is free.
     #[inline]
     pub(super) fn tid(&self) -> u64 {
-        self.tid.load(ordering::Relaxed)
+        self.tid.get()
     }
 
     /// The TID and the record, unless the slot is free or is being written all the time.
@@ -73,16 +76,14 @@ impl Slot {
     /// A word of the record.
     #[inline]
     fn word(&self, at: usize) -> u64 {
-        self.record
-            .get(at)
-            .map_or(0, |word| word.load(ordering::Relaxed))
+        self.record.get(at).map_or(0, Word::get)
     }
 
     /// Changes a word of the record.
     #[inline]
     fn set_word(&self, at: usize, value: u64) {
         if let Some(word) = self.record.get(at) {
-            word.store(value, ordering::Relaxed);
+            word.set(value);
         }
     }
 
@@ -128,7 +129,7 @@ impl Slot {
     #[inline]
     pub(super) fn write(&self, tid: u64, record: &Record) -> bool {
         self.change(|| {
-            self.tid.store(tid, ordering::Relaxed);
+            self.tid.set(tid);
             record.each_word(|at, value| self.set_word(at, value));
         })
     }
@@ -136,8 +137,7 @@ impl Slot {
     /// Writes when and with which status the request was answered, if it waits for that and is the owner's.
     /// Returns whether nobody else was writing.
     pub(super) fn finish(&self, tid: u64, owner: u64, now: u64, status: u16) -> bool {
-        let waits =
-            || self.tid() == tid && self.word(Record::DONE) == 0 && self.is_of(owner);
+        let waits = || self.tid() == tid && self.word(Record::DONE) == 0 && self.is_of(owner);
         if !waits() {
             return true;
         }
@@ -154,7 +154,7 @@ impl Slot {
     /// Frees the slot.
     pub(super) fn clear(&self) {
         self.change(|| {
-            self.tid.store(0, ordering::Relaxed);
+            self.tid.set(0);
         });
     }
 
@@ -162,13 +162,13 @@ impl Slot {
     #[inline]
     pub(super) fn note(&self, last: &Last) {
         for (word, value) in self.last.iter().zip(last.to_words()) {
-            word.store(value, ordering::Relaxed);
+            word.set(value);
         }
     }
 
     /// What was seen last.
     pub(super) fn last(&self) -> Last {
         let [first, second, third] = &self.last;
-        Last::from_words([first, second, third].map(|word| word.load(ordering::Relaxed)))
+        Last::from_words([first, second, third].map(Word::get))
     }
 }
