@@ -37,6 +37,10 @@ test-builtin: ## the module on a kernel with ib_core built in, which is built fi
 test-large: ## fabrics of hundreds of nodes, in a guest of 8 GB
 	@IB_SMI_LARGE=1 $(S)/test -k 'test_fabric or test_topologies' $(PYTEST)
 
+.PHONY: bench
+bench: ## instructions of a hop, an answer, a request and more, into Documentation/benchmarks
+	@$(S)/bench-smi
+
 .PHONY: bench-fabric
 bench-fabric: ## what nodes of the fabric take, and whether packets get lost
 	@$(S)/bench-fabric
