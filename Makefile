@@ -63,6 +63,9 @@ fuzz: ## COUNT hostile SMPs (1000000) that follow from SEED (1), in a guest with
 .PHONY: fuzz-host
 fuzz-host: ## libFuzzer on what runs on the host, FUZZ_SECONDS (30) for each target
 	@FUZZ_SECONDS='$(FUZZ_SECONDS)' $(S)/fuzz-host
+.PHONY: bench
+bench: ## instructions of a hop, an answer, a request and more, into Documentation/benchmarks
+	@$(S)/bench-smi
 
 .PHONY: bench-fabric
 bench-fabric: ## what nodes of the fabric take, and whether packets get lost

@@ -27,7 +27,10 @@ mod ib_smi {
     #[path = "../../kunit/smi/livepatch.rs"]
     pub(crate) mod livepatch;
 
+    // Sending on is left out.
+    #[expect(dead_code)]
     pub(crate) mod origin;
+    #[expect(dead_code)]
     pub(crate) mod smp;
 
     pub(crate) mod arrival;

@@ -36,6 +36,7 @@ mod ib_smi {
     pub(crate) mod direct;
     pub(crate) mod ports;
     pub(crate) mod send_queue;
+    pub(crate) mod transit;
     pub(crate) mod transmit;
 
     pub(crate) mod counters;

@@ -5,6 +5,7 @@
 use super::{
     apply::same,
     made_up::{
+        arrive,
         format,
         MadeUp, //
     },
@@ -129,7 +130,7 @@ impl Arrival {
         livepatch::settle(self.settled);
         listener::miss(unheard);
         let mut after = before;
-        let got = arrival::judge(&mut after, format(packet), origin, node, INGRESS);
+        let got = arrive(&mut after, format(packet), origin, node, INGRESS);
         livepatch::settle(true);
         listener::miss(false);
 

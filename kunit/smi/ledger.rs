@@ -3,6 +3,7 @@
 //! What the ledger says after some SMPs.
 
 use super::made_up::{
+    arrive,
     Flaw,
     MadeUp,
     AGENT_PORT, //
@@ -105,17 +106,12 @@ impl Step {
                     device: Some(made_up.device()),
                     port: AGENT_PORT.into(),
                 };
-                arrival::judge(
-                    &mut packet.bytes(),
-                    Format::Ib,
-                    origin,
-                    arrival::node(false, 4),
-                    AGENT_PORT,
-                );
+                let node = arrival::node(false, 4);
+                arrive(&mut packet.bytes(), Format::Ib, origin, node, AGENT_PORT);
             }
             Pass(packet) => {
                 let node = arrival::node(true, 4);
-                arrival::judge(&mut packet.bytes(), Format::Ib, Origin::UNKNOWN, node, 3);
+                arrive(&mut packet.bytes(), Format::Ib, Origin::UNKNOWN, node, 3);
             }
             Within(packet) => {
                 let origin = Origin {

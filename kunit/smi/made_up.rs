@@ -4,9 +4,14 @@
 
 use crate::{
     bindings,
-    ib_smi::smp::{
-        Format,
-        Smp, //
+    dr::Node,
+    ib_smi::{
+        arrival,
+        origin::Origin,
+        smp::{
+            Format,
+            Smp, //
+        }, //
     },
     packet::Packet,
     rdma::device::Device, //
@@ -26,6 +31,23 @@ pub(crate) const AGENT_PORT: u8 = 9;
 /// The format of a made-up SMP on a port that speaks both.
 pub(crate) fn format(packet: &Packet) -> Format {
     Format::of(&packet.bytes(), true)
+}
+
+/// Judges an SMP that came in, and leaves it to ib_mad if it is not discarded. Returns whether it is.
+pub(crate) fn arrive(
+    smp: &mut Smp,
+    format: Format,
+    origin: Origin<'_>,
+    node: Node,
+    ingress: u8,
+) -> bool {
+    let hop = arrival::judge(smp, format, origin, (node, ingress), None);
+    if hop.is_discarded() {
+        return true;
+    }
+    let decision = arrival::take(&hop);
+    arrival::write(smp, format, &decision);
+    false
 }
 
 /// What does not look as ib_mad leaves it.

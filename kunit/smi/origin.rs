@@ -10,6 +10,7 @@ use super::made_up::{
 use crate::{
     ib_smi::{
         origin::{
+            Arrived,
             Departing,
             Origin, //
         },
@@ -57,7 +58,7 @@ impl Row for Around {
             Received => {
                 let smp = made_up.received(&packet, self.flaw);
                 // SAFETY: The SMP is in such a structure.
-                unsafe { Origin::received(smp) }
+                unsafe { Arrived::find(smp).map_or(Origin::UNKNOWN, |arrived| arrived.origin()) }
             }
             Departing => {
                 let smp = made_up.departing(&packet, self.flaw);

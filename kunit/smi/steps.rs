@@ -3,7 +3,7 @@
 //! What ib_mad is told to do with an SMP that was let pass, and by which port.
 
 use crate::{
-    ib_smi::arrival::{
+    dr::{
         self,
         NextStep, //
     },
@@ -55,9 +55,9 @@ impl Row for Step {
     fn check(&self, test: &Test) -> Result {
         for smp in self.smp.in_both() {
             let bytes = smp.bytes();
-            let step = arrival::next_step(&smp.route(&bytes));
+            let step = dr::next_step(&smp.route(&bytes));
             test.equal("next step", name(step), name(self.step));
-            let port = arrival::forward_port(&smp.route(&bytes));
+            let port = dr::forward_port(&smp.route(&bytes));
             test.equal("port", port, self.port.unwrap_or(port));
         }
         Ok(())

@@ -3,19 +3,20 @@
 //! Every Hop Pointer and Hop Count: the three steps of an arrival agree with the rules, and none
 //! stumbles over an SMP that the rules discard.
 
-use super::steps;
+use super::{
+    made_up::arrive,
+    steps, //
+};
 use crate::{
     dr::{
         self,
         DrSmp,
+        NextStep,
         NodeKind,
         Verdict, //
     },
     ib_smi::{
-        arrival::{
-            self,
-            NextStep, //
-        },
+        arrival,
         livepatch,
         origin::Origin,
         smp::{
@@ -140,7 +141,7 @@ impl Walk {
         };
 
         let mut after = *before;
-        let discarded = arrival::judge(&mut after, Format::Ib, Origin::UNKNOWN, node, INGRESS);
+        let discarded = arrive(&mut after, Format::Ib, Origin::UNKNOWN, node, INGRESS);
         equal("discarded", discarded.into(), (!passes).into())?;
         let fired = trace::fired();
         equal("events of an arrival", fired.recv, 1)?;
@@ -153,8 +154,8 @@ impl Walk {
         equal("SMP as expected", (after == expected).into(), 1)?;
 
         // Whatever the SMP says, these two must come back.
-        let step = arrival::next_step(&DrSmp::from_ib(&after));
-        let port = arrival::forward_port(&DrSmp::from_ib(&after));
+        let step = dr::next_step(&DrSmp::from_ib(&after));
+        let port = dr::forward_port(&DrSmp::from_ib(&after));
         if passes {
             let wanted = if local {
                 NextStep::Local

@@ -5,7 +5,8 @@
 //! Three pure and total functions, on `core` alone: [`receive()`] judges an SMP that came in from
 //! the wire, [`send()`] one that the node itself sends, [`reply()`] an answer of the node's own SMA.
 //! Each looks at the packet and at the node, and gives a [`Decision`]; nothing is written,
-//! allocated or looked up. The same files are built into the kernel module and into the host
+//! allocated or looked up. Two more, [`next_step()`] and [`forward_port()`], tell from an SMP that was
+//! judged already where it goes. The same files are built into the kernel module and into the host
 //! programs.
 //!
 //! Source: InfiniBand Architecture Specification, volume 1, section 14.2.2, compliance statements
@@ -24,6 +25,7 @@ mod reply;
 mod rule;
 mod send;
 mod smp;
+mod step;
 
 pub use self::decision::{
     Decision,
@@ -45,4 +47,9 @@ pub use self::smp::{
     DrSmp,
     MAX_HOPS,
     PATH_LEN, //
+};
+pub use self::step::{
+    forward_port,
+    next_step,
+    NextStep, //
 };

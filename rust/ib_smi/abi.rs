@@ -10,18 +10,16 @@
 //! [`drivers/infiniband/core/agent.h`](srctree/drivers/infiniband/core/agent.h)
 
 use super::{
-    arrival::{
-        self,
-        NextStep, //
-    },
+    arrival,
     departure,
     livepatch::Patch,
     local,
-    origin::Origin,
     smp::{
+        self,
         Format,
         Smp, //
     },
+    transit,
     transmit::{
         self,
         Outgoing, //
@@ -29,6 +27,10 @@ use super::{
 };
 use crate::{
     bindings,
+    dr::{
+        self,
+        NextStep, //
+    },
     rdma::device::Device, //
 };
 use kernel::prelude::*;
@@ -163,15 +165,12 @@ unsafe fn received(
     port_num: u32,
     phys_port_cnt: c_int,
 ) -> bindings::smi_action {
-    // SAFETY: By the safety requirements.
-    let origin = unsafe { Origin::received(smp) };
     let node = arrival::node(is_switch, port(phys_port_cnt.try_into().unwrap_or(0)));
     // SAFETY: By the safety requirements.
-    let smp = unsafe { &mut *smp };
-    action(arrival::judge(smp, format, origin, node, port(port_num)))
+    action(unsafe { transit::receive(smp, format, node, port(port_num)) })
 }
 
-/// What [`arrival::next_step`] is to ib_mad.
+/// What [`dr::next_step()`] is to ib_mad.
 fn forward_action(step: NextStep) -> bindings::smi_forward_action {
     match step {
         NextStep::Local => bindings::smi_forward_action_IB_SMI_LOCAL,
@@ -223,7 +222,7 @@ unsafe extern "C" fn rust_check_forward_dr_smp(
 ) -> bindings::smi_forward_action {
     // SAFETY: By the safety requirements.
     let route = Format::Ib.route(unsafe { &*smp.cast() });
-    forward_action(arrival::next_step(&route))
+    forward_action(dr::next_step(&route))
 }
 
 /// In the place of `opa_smi_check_forward_dr_smp()`.
@@ -237,7 +236,7 @@ unsafe extern "C" fn rust_opa_check_forward_dr_smp(
 ) -> bindings::smi_forward_action {
     // SAFETY: By the safety requirements.
     let route = Format::Opa.route(unsafe { &*smp.cast() });
-    forward_action(arrival::next_step(&route))
+    forward_action(dr::next_step(&route))
 }
 
 /// In the place of `smi_get_fwd_port()`.
@@ -249,7 +248,7 @@ unsafe extern "C" fn rust_opa_check_forward_dr_smp(
 unsafe extern "C" fn rust_get_fwd_port(smp: *mut bindings::ib_smp) -> c_int {
     // SAFETY: By the safety requirements.
     let route = Format::Ib.route(unsafe { &*smp.cast() });
-    arrival::forward_port(&route).into()
+    dr::forward_port(&route).into()
 }
 
 /// In the place of `opa_smi_get_fwd_port()`.
@@ -261,7 +260,7 @@ unsafe extern "C" fn rust_get_fwd_port(smp: *mut bindings::ib_smp) -> c_int {
 unsafe extern "C" fn rust_opa_get_fwd_port(smp: *mut bindings::opa_smp) -> c_int {
     // SAFETY: By the safety requirements.
     let route = Format::Opa.route(unsafe { &*smp.cast() });
-    arrival::forward_port(&route).into()
+    dr::forward_port(&route).into()
 }
 
 /// In the place of `smi_handle_dr_smp_send()`.
@@ -324,10 +323,7 @@ unsafe extern "C" fn rust_agent_send_response(
         size_of::<Smp>()
     } else if transit {
         // What it gives then is the length of the packet with the GRH, or that of its buffer.
-        usize::try_from(received)
-            .unwrap_or(0)
-            .saturating_sub(size_of::<bindings::ib_grh>())
-            .min(size_of::<bindings::opa_mad>())
+        smp::opa_len(received)
     } else {
         mad_len
     };

@@ -2,18 +2,20 @@
 
 //! An SMP comes in from the wire: is it for this node, to be passed on, or to be discarded?
 //!
-//! ib_mad asks in three steps, each with the SMP alone: [`judge`], then [`next_step`], then, if it is
-//! to be passed on, [`forward_port`]; last it hands it to `transmit`. The functions keep to what
-//! ib_core's own leave in the SMP between the steps, since during a transition of the livepatch the
+//! ib_mad asks in three steps, each with the SMP alone: [`judge`], then [`dr::next_step()`], then, if it
+//! is to be passed on, [`dr::forward_port()`]; last it hands it to `transmit`. All but the first are left
+//! out for what `transit` passes on at once. The functions keep to what ib_core's own leave in the SMP between the steps, since during a transition of the livepatch the
 //! next step may still be an old one: the Return Path is written and the Hop Pointer is advanced for
 //! what stays here; for what goes on it is advanced when it leaves.
 
 use super::{
+    counters::Tally,
     hop::{
         Hop,
         Obstacle,
         Point, //
     },
+    ledger,
     listener,
     livepatch,
     origin::Origin,
@@ -28,7 +30,6 @@ use crate::{
         self,
         Decision,
         Direction,
-        DrLid,
         DrSmp,
         Node,
         NodeKind,
@@ -38,26 +39,17 @@ use crate::{
     dyn_debug, //
 };
 
-/// What ib_mad does next with an SMP that was not discarded.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NextStep {
-    /// Hand it to the SMA or to an agent.
-    Local,
-    /// Advance it as if it were sent, then hand it to the SMA.
-    Send,
-    /// Pass it on.
-    Forward,
-}
-
-/// Judges an SMP, and writes what must be written into it. Returns whether it is discarded.
+/// Judges an SMP, tells of it and counts it. `tally` has the counters of the port, if they are at hand.
+///
+/// What is neither discarded nor passed on at once has to be [taken](take).
 #[inline(always)]
-pub(crate) fn judge(
-    smp: &mut Smp,
+pub(crate) fn judge<'a>(
+    smp: &'a Smp,
     format: Format,
-    origin: Origin<'_>,
-    node: Node,
-    ingress: u8,
-) -> bool {
+    origin: Origin<'a>,
+    (node, ingress): (Node, u8),
+    tally: Option<&Tally>,
+) -> Hop<'a> {
     let route = format.route(smp);
     let decision = dr::receive(&route, node, ingress);
     let hop = Hop {
@@ -72,20 +64,29 @@ pub(crate) fn judge(
     };
     hop.tell();
     dyn_debug!(judge: "recv: {}\n", hop);
-    hop.settle(None);
-    let discarded = hop.is_discarded();
-    if decision.verdict == Verdict::Local && !discarded && listener::is_missing(origin, smp) {
+    hop.settle(tally);
+    hop
+}
+
+/// Leaves an SMP to ib_mad: notes it, and returns the decision, to be [written](write) into it.
+#[inline(always)]
+pub(crate) fn take(hop: &Hop<'_>) -> Decision {
+    ledger::note(hop);
+    if hop.decision.verdict == Verdict::Local && listener::is_missing(hop.origin, hop.smp) {
         // The driver may still want it, so that it goes on; ib_mad will drop it.
         Hop {
             obstacle: Some(Obstacle::NoListener),
-            ..hop
+            ..*hop
         }
         .lost();
     }
-    if !discarded {
-        smp::apply(smp, format, &decision, decision.verdict == Verdict::Local);
-    }
-    discarded
+    hop.decision
+}
+
+/// Writes into an SMP what ib_mad has to find there.
+#[inline(always)]
+pub(crate) fn write(smp: &mut Smp, format: Format, decision: &Decision) {
+    smp::apply(smp, format, decision, decision.verdict == Verdict::Local);
 }
 
 /// What stands against an SMP that the rules would let pass.
@@ -109,42 +110,6 @@ pub(super) fn needs_all_functions(route: &DrSmp<'_>, decision: &Decision) -> boo
         Verdict::Local => route.hop_cnt == 0 && route.direction == Direction::Outgoing,
         Verdict::Discard(_) => false,
     }
-}
-
-/// What comes next for an SMP that [`judge`], or ib_core's own function, has let pass.
-pub(crate) fn next_step(route: &DrSmp<'_>) -> NextStep {
-    let last = route.hop_cnt.wrapping_add(1);
-    match route.direction {
-        Direction::Outgoing if route.hop_ptr == last => NextStep::Local,
-        Direction::Outgoing if route.hop_ptr == route.hop_cnt => match route.dr_dlid {
-            // Only ib_core's own function leaves such a one.
-            DrLid::Permissive => NextStep::Send,
-            DrLid::Lid(_) => NextStep::Forward,
-        },
-        Direction::Outgoing => NextStep::Forward,
-        Direction::Returning if route.hop_ptr == 0 => NextStep::Local,
-        Direction::Returning => NextStep::Forward,
-    }
-}
-
-/// The port by which the path leaves next, for an SMP that is to be passed on; 0 if it leaves by LID.
-pub(crate) fn forward_port(route: &DrSmp<'_>) -> u8 {
-    let (path, element, end) = match route.direction {
-        Direction::Outgoing => (
-            route.initial_path,
-            route.hop_ptr.wrapping_add(1),
-            route.hop_ptr == route.hop_cnt,
-        ),
-        Direction::Returning => (
-            route.return_path,
-            route.hop_ptr.wrapping_sub(1),
-            route.hop_ptr <= 1,
-        ),
-    };
-    if end {
-        return 0;
-    }
-    path.get(usize::from(element)).copied().unwrap_or(0)
 }
 
 /// The node that a function of ib_core's is told of.

@@ -48,7 +48,7 @@ use crate::{
 pub(crate) unsafe fn judge(smp: *mut Smp, format: Format, is_switch: bool, egress: u8) -> bool {
     // While in transition, ib_mad may call with an SMP that it has received.
     let departing = if livepatch::settled() {
-        // SAFETY: By the safety requirements, and `arrival::next_step()` has not sent it here.
+        // SAFETY: By the safety requirements, and `dr::next_step()` has not sent it here.
         unsafe { Departing::find(smp, format) }
     } else {
         None
@@ -74,8 +74,9 @@ pub(crate) unsafe fn judge(smp: *mut Smp, format: Format, is_switch: bool, egres
         decision,
         obstacle: obstacle(bytes, &route, &decision),
     };
-    if let Some(departing) = &departing {
-        ledger::enter(&hop, departing);
+    match &departing {
+        Some(departing) => ledger::enter(&hop, departing),
+        None => ledger::note(&hop),
     }
     hop.tell();
     dyn_debug!(judge: "send: {}\n", hop);

@@ -168,7 +168,8 @@ impl<'a> Hop<'a> {
         self.obstacle.is_some() || matches!(self.decision.verdict, Verdict::Discard(_))
     }
 
-    /// Fires the event of the point. To be called before the SMP leaves, or the next hop is told first.
+    /// Fires the event of the point. To be called before the SMP leaves, as [`ledger::note`], or the next
+    /// hop is told first.
     #[inline(always)]
     pub(crate) fn tell(&self) {
         match self.point {
@@ -178,14 +179,13 @@ impl<'a> Hop<'a> {
             Point::Send => trace::send(self),
             Point::Local => (),
         }
-        ledger::note(self);
     }
 
     /// Counts the decision; a discard is told too.
     ///
     /// To be called at every decision point, so that no discard is silent. The port's counters are looked
     /// up unless they are given.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn settle(&self, tally: Option<&Tally>) {
         let (verdict, ..) = self.outcome();
         let rule = self.decision.rule;

@@ -11,9 +11,11 @@
 
 mod record;
 mod slot;
+mod word;
 
 use self::{
     record::{
+        owner,
         Last,
         Record, //
     },
@@ -54,11 +56,11 @@ const WAYS: usize = 4;
 /// The most requests that a ledger can hold.
 const LIMIT: u32 = 1 << 16;
 
-/// The table in use; null if there is none.
+/// The table, null if there is none.
 static TABLE: Atomic<*const Table> = Atomic::new(core::ptr::null());
 
-/// Whether anything is entered.
-static ON: Atomic<bool> = Atomic::new(false);
+/// The same while the ledger is on, null while it is off.
+static ON: Atomic<*const Table> = Atomic::new(core::ptr::null());
 
 /// The slots, and what is counted of them.
 struct Table {
@@ -104,7 +106,7 @@ impl Ledger {
             GFP_KERNEL,
         )?;
         TABLE.store(&*table, ordering::Release);
-        ON.store(true, ordering::Relaxed);
+        ON.store(&*table, ordering::Release);
         Ok(Self {
             _table: Some(table),
         })
@@ -113,7 +115,7 @@ impl Ledger {
 
 impl Drop for Ledger {
     fn drop(&mut self) {
-        ON.store(false, ordering::Relaxed);
+        ON.store(core::ptr::null(), ordering::Relaxed);
         TABLE.store(core::ptr::null(), ordering::Relaxed);
     }
 }
@@ -121,15 +123,13 @@ impl Drop for Ledger {
 /// The table, if it is to be used.
 #[inline]
 fn table() -> Option<&'static Table> {
-    if !ON.load(ordering::Relaxed) {
-        return None;
-    }
-    opened()
+    // SAFETY: Null, or the table of a `Ledger`, which outlives all use of it.
+    unsafe { ON.load(ordering::Acquire).as_ref() }
 }
 
 /// The table, if there is one.
 fn opened() -> Option<&'static Table> {
-    // SAFETY: Null, or the table of a `Ledger`, which outlives all use of it.
+    // SAFETY: As above.
     unsafe { TABLE.load(ordering::Acquire).as_ref() }
 }
 
@@ -139,7 +139,7 @@ fn now() -> u64 {
     unsafe { kernel::bindings::ktime_get_mono_fast_ns() }
 }
 
-/// Enters a request that is about to leave, if an answer is expected.
+/// Enters a request that is about to leave, if an answer is expected; notes the hop in any case.
 #[inline]
 pub(crate) fn enter(hop: &Hop<'_>, departing: &Departing) {
     if let Some(table) = table() {
@@ -165,8 +165,9 @@ pub(crate) fn note_loss(hop: &Hop<'_>) {
 /// Notes that an answer of the node itself reaches who has asked.
 pub(crate) fn answered_within(origin: Origin<'_>, answer: &Smp) {
     if let Some(table) = table() {
+        let now = now();
         for slot in table.of(smp::tid(answer)) {
-            table.answered(slot, origin, answer);
+            table.answered(slot, origin, answer, now);
         }
     }
 }
@@ -175,8 +176,8 @@ pub(crate) fn answered_within(origin: Origin<'_>, answer: &Smp) {
 pub(crate) fn control(word: &[u8]) -> Result {
     let table = opened().ok_or(ENODEV)?;
     match word {
-        b"on" => ON.store(true, ordering::Relaxed),
-        b"off" => ON.store(false, ordering::Relaxed),
+        b"on" => ON.store(table, ordering::Release),
+        b"off" => ON.store(core::ptr::null(), ordering::Relaxed),
         b"clear" => table.slots.iter().for_each(Slot::clear),
         _ => return Err(EINVAL),
     }
@@ -194,11 +195,7 @@ pub(crate) fn show(
     writeln!(
         f,
         "{} size={} entered={} evicted={} missed={}",
-        if ON.load(ordering::Relaxed) {
-            "on"
-        } else {
-            "off"
-        },
+        if self::table().is_some() { "on" } else { "off" },
         table.slots.len(),
         table.entered.load(ordering::Relaxed),
         table.evicted.load(ordering::Relaxed),
@@ -238,13 +235,13 @@ impl Table {
         let route = hop.route();
         let request = route.direction == Direction::Outgoing && !smp::is_answer(hop.smp);
         let (Some(device), true, true) = (hop.origin.device, request, timeout_ms > 0) else {
-            return;
+            return self.note(hop, 0);
         };
         let header = Header::read(hop.smp);
-        let sequence = self.entered.fetch_add(1u64, ordering::Relaxed);
+        let now = now();
         let record = Record {
-            sequence,
-            sent: now(),
+            sequence: self.entered.fetch_add(1u64, ordering::Relaxed),
+            sent: now,
             done: 0,
             device: device.index(),
             port: hop.origin.port,
@@ -258,76 +255,91 @@ impl Table {
             hop_cnt: route.hop_cnt,
             path: *route.initial_path,
         };
-        let Some(slot) = self.place(header.tid, &record) else {
+        let owner = owner(record.device, record.port);
+        let Some(slot) = self.place(header.tid, owner, now) else {
             return;
         };
-        if !slot.write(header.tid, &record) {
+        if slot.write(header.tid, &record) {
+            slot.note(&Last::new(now, hop, 0));
+        } else {
             self.missed.add(1u64, ordering::Relaxed);
         }
     }
 
     /// Finds the slot for a request: the one that it has been in before, a free one, that of the oldest
     /// that is done, or that of the oldest.
-    fn place(&self, tid: u64, record: &Record) -> Option<&Slot> {
-        let ways = self.ways(tid);
-        let age = |slot: &Slot| {
-            let old = slot.read_any();
-            if slot.tid() == tid && old.has_owner_of(record) {
-                return (0, 0);
-            }
-            match slot.tid() {
-                0 => (1, 0),
-                _ if !old.is_waiting(record.sent) => (2, old.sent),
-                _ => (3, old.sent),
-            }
+    #[inline]
+    fn place(&self, tid: u64, owner: u64, now: u64) -> Option<&Slot> {
+        let rank = |slot: &Slot| match slot.tid() {
+            held if held == tid && slot.is_of(owner) => (0, 0),
+            0 => (1, 0),
+            _ if !slot.is_waiting(now) => (2, slot.sent()),
+            _ => (3, slot.sent()),
         };
-        let ages = ways.iter().map(|slot| (age(slot), slot));
-        let ((rank, _), slot) = ages.min_by_key(|(age, _)| *age)?;
+        let ranks = self.ways(tid).iter().map(|slot| (rank(slot), slot));
+        let ((rank, _), slot) = ranks.min_by_key(|(rank, _)| *rank)?;
         if rank == 3 {
             self.evicted.add(1u64, ordering::Relaxed);
         }
         Some(slot)
     }
 
-    #[inline(never)]
+    /// Notes a hop in the slots that have the request, if there are any.
+    #[inline]
     fn note(&self, hop: &Hop<'_>, reason: u8) {
         let mut found = self.of(smp::tid(hop.smp));
-        let Some(first) = found.next() else { return };
-        let last = Last::new(now(), hop, reason);
-        let mine = |slot: &Slot| slot.read_any().is_of(hop.origin);
-        let returned = hop.point == Point::Recv
-            && reason == 0
-            && hop.decision.verdict == Verdict::Local
-            && hop.route().direction == Direction::Returning
-            // Or ib_mad does not take it for an answer.
-            && smp::is_answer(hop.smp);
-        let alone = found.clone().next().is_none();
-        for slot in Iterator::chain(core::iter::once(first), found) {
-            // At another node, the TID does not tell whose it is if several have it.
-            if alone || mine(slot) {
-                slot.note(&last);
-            }
-            if returned {
-                self.answered(slot, hop.origin, hop.smp);
+        if let Some(slot) = found.next() {
+            if found.next().is_none() {
+                self.note_in(slot, hop, reason, true);
+            } else {
+                self.note_in_each(hop, reason);
             }
         }
     }
 
-    /// Notes the answer to a request, if it comes to the port that has asked.
-    fn answered(&self, slot: &Slot, origin: Origin<'_>, answer: &Smp) {
-        let Some((tid, record)) = slot.read() else {
-            return;
-        };
-        if record.done != 0 || !record.is_of(origin) {
-            return;
+    /// The same where several requests have the TID.
+    #[cold]
+    fn note_in_each(&self, hop: &Hop<'_>, reason: u8) {
+        for slot in self.of(smp::tid(hop.smp)) {
+            // At another node, the TID does not tell whose it is.
+            let own = owner_at(hop.origin).is_some_and(|owner| slot.is_of(owner));
+            self.note_in(slot, hop, reason, own);
         }
-        let record = Record {
-            done: now(),
-            status: Header::read(answer).status,
-            ..record
+    }
+
+    /// Notes a hop of the request in a slot, if it is `own`; and that it is answered, if it is that.
+    #[inline(never)]
+    fn note_in(&self, slot: &Slot, hop: &Hop<'_>, reason: u8, own: bool) {
+        let now = now();
+        if own {
+            slot.note(&Last::new(now, hop, reason));
+        }
+        if hop.point == Point::Recv
+            && reason == 0
+            && hop.decision.verdict == Verdict::Local
+            && hop.route().direction == Direction::Returning
+            // Or ib_mad does not take it for an answer.
+            && smp::is_answer(hop.smp)
+        {
+            self.answered(slot, hop.origin, hop.smp, now);
+        }
+    }
+
+    /// Notes the answer to a request, if it comes to the port that has asked.
+    fn answered(&self, slot: &Slot, origin: Origin<'_>, answer: &Smp, now: u64) {
+        let Some(owner) = owner_at(origin) else {
+            return;
         };
-        if !slot.write(tid, &record) {
+        let status = Header::read(answer).status;
+        if !slot.finish(smp::tid(answer), owner, now, status) {
             self.missed.add(1u64, ordering::Relaxed);
         }
     }
+}
+
+/// Who has sent what leaves from there, if that is known.
+#[inline]
+fn owner_at(origin: Origin<'_>) -> Option<u64> {
+    let device = origin.device?;
+    Some(owner(device.index(), origin.port))
 }

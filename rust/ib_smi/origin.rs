@@ -9,6 +9,7 @@
 //! C header: [`drivers/infiniband/core/mad_priv.h`](srctree/drivers/infiniband/core/mad_priv.h)
 
 use super::smp::{
+    self,
     Format,
     Smp, //
 };
@@ -16,7 +17,10 @@ use crate::{
     bindings,
     rdma::device::Device, //
 };
-use core::mem::offset_of;
+use core::{
+    marker::PhantomData,
+    mem::offset_of, //
+};
 
 /// The node, and the port of its MAD agent: 0 on a switch.
 #[derive(Clone, Copy)]
@@ -48,15 +52,24 @@ impl Origin<'_> {
             }
         }
     }
+}
 
-    /// The origin of an SMP that ib_mad has received.
+/// An SMP that ib_mad has received, in its private structure.
+///
+/// # Invariants
+///
+/// The pointer is a `struct ib_mad_private` that is valid for `'a`, and whose MAD was received on QP0.
+pub(crate) struct Arrived<'a>(*const bindings::ib_mad_private, PhantomData<&'a Smp>);
+
+impl<'a> Arrived<'a> {
+    /// Finds the structure around an SMP that was received.
     ///
     /// # Safety
     ///
     /// `smp` must be what `handle_ib_smi()` hands to `smi_handle_dr_smp_recv()`: the `mad` of a
     /// `struct ib_mad_private`, which is valid for `'a`.
     #[inline]
-    pub(crate) unsafe fn received<'a>(smp: *const Smp) -> Origin<'a> {
+    pub(crate) unsafe fn find(smp: *const Smp) -> Option<Self> {
         let offset = offset_of!(bindings::ib_mad_private, mad);
         // SAFETY: By the safety requirements, `smp` is that far into the structure.
         let private = unsafe { smp.byte_sub(offset) }.cast::<bindings::ib_mad_private>();
@@ -66,11 +79,16 @@ impl Origin<'_> {
         };
         // SAFETY: As above.
         let qp = unsafe { (&raw const (*private).header.wc.qp).read_unaligned() };
-        if mad.cast_const().cast() != smp || qp.is_null() {
-            return Origin::UNKNOWN;
-        }
+        // INVARIANT: The structure points to the SMP, and has a completion.
+        (mad.cast_const().cast() == smp && !qp.is_null()).then_some(Self(private, PhantomData))
+    }
+
+    /// The device and port that have received it.
+    #[inline]
+    pub(crate) fn origin(&self) -> Origin<'a> {
         // SAFETY: The completion's queue pair is one that ib_mad made: its context is this.
         unsafe {
+            let qp = (&raw const (*self.0).header.wc.qp).read_unaligned();
             let info = (*qp).qp_context.cast::<bindings::ib_mad_qp_info>();
             let port = (*info).port_priv;
             Origin {
@@ -78,6 +96,32 @@ impl Origin<'_> {
                 port: (*port).port_num as u32,
             }
         }
+    }
+
+    /// The MAD in its buffer, of which there are at least as many bytes as an InfiniBand SMP has, and how
+    /// many bytes the MAD has.
+    ///
+    /// # Safety
+    ///
+    /// Nobody may write to it for `'a`.
+    #[inline]
+    pub(crate) unsafe fn mad(&self) -> (&'a [u8], usize) {
+        // SAFETY: By the type invariants; the buffer is as long as the structure says, 256 bytes at least.
+        let (buffer, received) = unsafe {
+            let size = (&raw const (*self.0).mad_size).read_unaligned();
+            (
+                core::slice::from_raw_parts((&raw const (*self.0).mad).cast::<u8>(), size),
+                (&raw const (*self.0).header.wc.byte_len).read_unaligned(),
+            )
+        };
+        let opa = buffer.first().copied().map(u32::from) == Some(bindings::OPA_MGMT_BASE_VERSION);
+        let len = if opa {
+            smp::opa_len(received)
+        } else {
+            size_of::<Smp>()
+        };
+        let mad = buffer.get(..len.max(size_of::<Smp>())).unwrap_or(buffer);
+        (mad, len)
     }
 }
 

@@ -10,6 +10,7 @@ use super::{
         Place,
         Sheet, //
     },
+    origin::Origin,
     send_queue::Levels, //
 };
 use crate::rdma::{
@@ -19,6 +20,7 @@ use crate::rdma::{
     },
     client::{
         Client,
+        Look,
         Registered,
         Registration, //
     },
@@ -88,6 +90,7 @@ impl Port {
 
 /// The ports of a device.
 pub(crate) struct Ports {
+    device: &'static Device,
     ports: KVec<Port>,
     place: Place,
 }
@@ -111,9 +114,32 @@ impl Ports {
         REGISTRATION.with(device, f)
     }
 
+    /// Looks at the ports of the device that an SMP concerns.
+    #[inline]
+    pub(super) fn at(origin: Origin<'_>) -> Found<'_> {
+        Found {
+            look: origin.device.map(|device| REGISTRATION.look(device)),
+            number: origin.port,
+        }
+    }
+
     /// Opens the ports of all devices, those that come later too, until the guard is dropped.
     pub(crate) fn open_all() -> Result<Registered<Self>> {
         REGISTRATION.register()
+    }
+}
+
+/// A port that is being looked at: it stays as long as this. One may sleep meanwhile.
+pub(super) struct Found<'a> {
+    look: Option<Look<'a, Ports>>,
+    number: u32,
+}
+
+impl Found<'_> {
+    /// The port, if we have it.
+    #[inline]
+    pub(super) fn port(&self) -> Option<&Port> {
+        self.look.as_ref()?.get()?.get(self.number)
     }
 }
 
@@ -147,7 +173,19 @@ impl Client for Ports {
             ports.push(port, GFP_KERNEL)?;
         }
         let place = Place::take(Arc::new(Sheet { device, pages }, GFP_KERNEL)?)?;
-        Ok(KBox::new(Self { ports, place }, GFP_KERNEL)?)
+        Ok(KBox::new(
+            Self {
+                device,
+                ports,
+                place,
+            },
+            GFP_KERNEL,
+        )?)
+    }
+
+    #[inline]
+    fn device(&self) -> &Device {
+        self.device
     }
 
     fn renamed(&self) {

@@ -86,6 +86,14 @@ fn field<const N: usize>(smp: &Smp, at: usize) -> [u8; N] {
         .unwrap_or([0; N])
 }
 
+/// The length of an Omni-Path MAD that came in as so many bytes, with the area of the GRH.
+pub(crate) fn opa_len(received: u32) -> usize {
+    usize::try_from(received)
+        .unwrap_or(0)
+        .saturating_sub(size_of::<bindings::ib_grh>())
+        .min(size_of::<bindings::opa_mad>())
+}
+
 /// Returns the transaction ID. Its high word names the agent that has asked.
 #[inline]
 pub(crate) fn tid(smp: &Smp) -> u64 {

@@ -10,6 +10,7 @@ use super::{
     arrival,
     direct::{
         Packet,
+        Queue,
         Way, //
     },
     hop::{
@@ -17,6 +18,7 @@ use super::{
         Obstacle,
         Point, //
     },
+    ledger,
     livepatch,
     origin::Origin,
     ports::{
@@ -149,16 +151,34 @@ fn pass(
     if outgoing.transit && !livepatch::settled() && old_could_have_judged(&hop) {
         hop.obstacle = Some(Obstacle::InTransition);
     }
+    announce(&hop);
+    if !hop.is_discarded() {
+        hop.obstacle = match port {
+            Some(port) => post(port, outgoing, &hop).err(),
+            None => Some(Obstacle::NoAgent),
+        };
+    }
+    hop.settle(port.map(Port::tally));
+}
+
+/// Tells and notes, before it is posted, that an SMP goes on; or tells that it does not.
+#[inline(always)]
+pub(super) fn announce(hop: &Hop<'_>) {
     hop.tell();
-    if outgoing.transit {
+    tell_log(hop);
+    if !hop.is_discarded() {
+        ledger::note(hop);
+    }
+}
+
+/// Tells it to dynamic debug.
+#[inline(always)]
+fn tell_log(hop: &Hop<'_>) {
+    if hop.point == Point::Forward {
         dyn_debug!(pass: "forward: {}\n", hop);
     } else {
         dyn_debug!(pass: "reply: {}\n", hop);
     }
-    if !hop.is_discarded() {
-        hop.obstacle = post(port, outgoing, &hop).err();
-    }
-    hop.settle(port.map(Port::tally));
 }
 
 /// Returns whether ib_core's own function may have judged the SMP on arrival, and judged it wrongly:
@@ -173,25 +193,34 @@ fn old_could_have_judged(hop: &Hop<'_>) -> bool {
 }
 
 /// Posts an SMP as the rules want it to leave.
-fn post(port: Option<&Port>, outgoing: &Outgoing<'_>, hop: &Hop<'_>) -> Result<(), Obstacle> {
-    let port = port.ok_or(Obstacle::NoAgent)?;
-    let Some(queue) = &port.direct else {
-        return post_through_ib_mad(port, outgoing, hop);
-    };
+fn post(port: &Port, outgoing: &Outgoing<'_>, hop: &Hop<'_>) -> Result<(), Obstacle> {
+    match &port.direct {
+        Some(queue) => post_direct(queue, (outgoing.mad, outgoing.len), outgoing.slid, hop),
+        None => post_through_ib_mad(port, outgoing, hop),
+    }
+}
+
+/// Posts an SMP of so many bytes past ib_mad. An answer that begins with a LID-routed part goes to `slid`,
+/// where the request came from.
+#[inline(always)]
+pub(super) fn post_direct(
+    queue: &Queue,
+    (mad, len): (&[u8], usize),
+    slid: u32,
+    hop: &Hop<'_>,
+) -> Result<(), Obstacle> {
     let (egress, ah) = match hop.decision.verdict {
         Verdict::Forward { egress } => (egress, None),
         Verdict::Route(lid) => {
-            // An answer whose first part is LID-routed goes to where the request came from.
-            let lid = lid.unwrap_or(outgoing.slid);
-            let ah = queue.address(lid).map_err(|_| Obstacle::NoMemory)?;
-            (outgoing.ingress, Some(ah))
+            let ah = queue.address(lid.unwrap_or(slid));
+            (hop.ingress, Some(ah.map_err(|_| Obstacle::NoMemory)?))
         }
         // A switch that is asked to pass on what is its own; the rules leave nothing else.
         Verdict::Local | Verdict::Discard(_) => return Err(Obstacle::InTransition),
     };
     queue.send(Packet {
-        mad: outgoing.mad,
-        len: outgoing.len,
+        mad,
+        len,
         way: Way {
             point: hop.point,
             format: hop.format,

@@ -10,12 +10,15 @@ use crate::{
     bindings,
     compat, //
 };
-use core::marker::PhantomData;
 use kernel::{
     error::to_result,
     prelude::*,
     static_lock_class,
     str::as_char_ptr_in_const_context,
+    sync::atomic::{
+        ordering,
+        Atomic, //
+    },
     types::{
         ForeignOwnable,
         Opaque, //
@@ -35,6 +38,9 @@ pub(crate) trait Client: Sized + Send + Sync + 'static {
     /// The drop may sleep. When it is over, nothing of the client may use the device.
     fn add(device: &'static Device) -> Result<KBox<Self>>;
 
+    /// The device that this is kept of.
+    fn device(&self) -> &Device;
+
     /// The device has another name now.
     fn renamed(&self) {}
 }
@@ -48,8 +54,13 @@ pub(crate) struct Registration<T: Client> {
     client: Opaque<bindings::ib_client>,
     /// Keeps what the client has of a device while somebody looks at it.
     srcu: Opaque<bindings::srcu_struct>,
-    _data: PhantomData<fn() -> T>,
+    /// What is kept of the last device that was added of those with this index, modulo the number of
+    /// places. Others are found by the RDMA core, which takes longer.
+    near: [Atomic<*const T>; NEAR],
 }
+
+/// Places for devices that are found at once.
+const NEAR: usize = 256;
 
 // SAFETY: The RDMA core and SRCU lock what they change, and the rest is constant.
 unsafe impl<T: Client> Sync for Registration<T> {}
@@ -68,7 +79,7 @@ impl<T: Client> Registration<T> {
                 ..zeroed
             }),
             srcu: Opaque::uninit(),
-            _data: PhantomData,
+            near: [const { Atomic::new(core::ptr::null()) }; NEAR],
         }
     }
 
@@ -101,7 +112,30 @@ impl<T: Client> Registration<T> {
     /// registered.
     #[inline]
     pub(crate) fn with<R>(&self, device: &Device, f: impl FnOnce(&T) -> R) -> Option<R> {
-        let _guard = Reader::new(&self.srcu);
+        self.look(device).get().map(f)
+    }
+
+    /// Looks at what the client keeps of the device. The client must be registered.
+    #[inline]
+    pub(crate) fn look(&self, device: &Device) -> Look<'_, T> {
+        let reader = Reader::new(&self.srcu);
+        let near = self.near(device).load(ordering::Acquire);
+        // SAFETY: Null, or what the client keeps of a device: `remove()` takes it from here, and drops it
+        // not before all readers that can have seen it are gone.
+        let data = match unsafe { near.as_ref() } {
+            Some(data) if core::ptr::eq(data.device(), device) => Some(data),
+            _ => self.find(device),
+        };
+        Look {
+            data: data.map(core::ptr::from_ref),
+            _reader: reader,
+        }
+    }
+
+    /// Asks the RDMA core what the client keeps of the device. A reader must exist, for as long as that is
+    /// looked at.
+    #[cold]
+    fn find(&self, device: &Device) -> Option<&T> {
         // SAFETY: The device is registered by its type invariants, and `client_id` is set before any
         // device is added. (This is `ib_get_client_data()`, which C inlines.)
         let data = unsafe {
@@ -110,12 +144,30 @@ impl<T: Client> Registration<T> {
                 (*self.client.get()).client_id as usize,
             )
         };
-        if data.is_null() {
-            return None;
-        }
         // SAFETY: Only `add()` sets the client's data, which `remove()` drops not before all readers
         // that can have seen it are gone.
-        Some(f(unsafe { KBox::<T>::borrow(data) }))
+        (!data.is_null()).then(|| unsafe { KBox::<T>::borrow(data) })
+    }
+
+    /// Where to look for a device first.
+    #[inline]
+    fn near(&self, device: &Device) -> &Atomic<*const T> {
+        &self.near[device.index() as usize % NEAR]
+    }
+}
+
+/// A look at what a client keeps of a device: that stays as long as this.
+pub(crate) struct Look<'a, T> {
+    data: Option<*const T>,
+    _reader: Reader<'a>,
+}
+
+impl<T> Look<'_, T> {
+    /// Nothing, if the client has not added the device, or if it goes.
+    #[inline]
+    pub(crate) fn get(&self) -> Option<&T> {
+        // SAFETY: Found by `look()`, whose reader keeps it.
+        self.data.map(|data| unsafe { &*data })
     }
 }
 
@@ -169,9 +221,12 @@ unsafe extern "C" fn add<T: Client>(device: *mut bindings::ib_device) -> c_int {
     let wrapped = unsafe { Device::from_raw(device) };
     match T::add(wrapped) {
         Ok(data) => {
-            let client = T::registration().client.get();
+            let registration = T::registration();
+            let data = data.into_foreign();
             // SAFETY: The RDMA core has made room for this client's data.
-            unsafe { bindings::ib_set_client_data(device, client, data.into_foreign()) };
+            unsafe { bindings::ib_set_client_data(device, registration.client.get(), data) };
+            let near = registration.near(wrapped);
+            near.store(data.cast_const().cast(), ordering::Release);
             0
         }
         Err(error) => {
@@ -205,6 +260,14 @@ unsafe extern "C" fn remove<T: Client>(device: *mut bindings::ib_device, data: *
     unsafe {
         bindings::ib_set_client_data(device, registration.client.get(), core::ptr::null_mut())
     };
+    // SAFETY: The device is registered until the RDMA core has removed all clients.
+    let near = registration.near(unsafe { Device::from_raw(device) });
+    // It may be another device's by now.
+    let _ = near.cmpxchg(
+        data.cast_const().cast(),
+        core::ptr::null(),
+        ordering::Relaxed,
+    );
     // SAFETY: Initialised while the client is registered.
     unsafe { bindings::synchronize_srcu(registration.srcu.get()) };
     // SAFETY: `add()` made `data` of a box, and nobody looks at it any more.

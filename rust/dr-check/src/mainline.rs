@@ -41,7 +41,7 @@ pub struct Outcome {
 
 #[cfg(mainline)]
 mod ffi {
-    //! `mainline/compose.c`.
+    //! `mainline/compose.c`, and the functions of `smi.c` that it calls.
 
     /// `struct composed`.
     #[repr(C)]
@@ -68,7 +68,16 @@ mod ffi {
             port: u32,
             out: *mut Composed,
         );
+        pub fn smi_handle_dr_smp_recv(smp: *mut u8, switch: bool, port: u32, ports: i32) -> u32;
+        pub fn smi_check_forward_dr_smp(smp: *mut u8) -> u32;
+        pub fn smi_get_fwd_port(smp: *mut u8) -> i32;
+        pub fn smi_handle_dr_smp_send(smp: *mut u8, switch: bool, port: u32) -> u32;
     }
+
+    /// `IB_SMI_HANDLE`.
+    pub const HANDLE: u32 = 1;
+    /// `IB_SMI_FORWARD`.
+    pub const FORWARD: u32 = 2;
 }
 
 /// Mainline's decision about `packet`, which is `case`. The packet is left as it was.
@@ -123,5 +132,28 @@ pub fn judge(side: Side, case: &Case, packet: &mut Packet) -> Option<Outcome> {
 /// Mainline's decision: none, without `smi.c`.
 #[cfg(not(mainline))]
 pub fn judge(_side: Side, _case: &Case, _packet: &mut Packet) -> Option<Outcome> {
+    None
+}
+
+/// Takes an SMP through a switch by the four functions alone, as is done to each that is passed on.
+/// Returns the port that it leaves by, or nothing if it does not get that far.
+#[cfg(mainline)]
+pub fn pass_on(smp: &mut [u8; 256], ingress: u8, ports: u8) -> Option<u32> {
+    let smp = smp.as_mut_ptr();
+    // SAFETY: `smp` points to the 256 bytes of an InfiniBand SMP, and `smi.c` looks at no more.
+    unsafe {
+        if ffi::smi_handle_dr_smp_recv(smp, true, ingress.into(), ports.into()) != ffi::HANDLE
+            || ffi::smi_check_forward_dr_smp(smp) != ffi::FORWARD
+        {
+            return None;
+        }
+        let port = u32::try_from(ffi::smi_get_fwd_port(smp)).ok()?;
+        (ffi::smi_handle_dr_smp_send(smp, true, port) == ffi::HANDLE).then_some(port)
+    }
+}
+
+/// Mainline's way through a switch: none, without `smi.c`.
+#[cfg(not(mainline))]
+pub fn pass_on(_smp: &mut [u8; 256], _ingress: u8, _ports: u8) -> Option<u32> {
     None
 }

@@ -13,8 +13,7 @@ use crate::{
             verdict_name,
             Hop,
             Point, //
-        },
-        origin::Origin, //
+        }, //
     }, //
 };
 use kernel::fmt;
@@ -51,20 +50,35 @@ pub(super) struct Record {
 
 impl Record {
     /// Words of a record.
-    pub(super) const WORDS: usize = 7 + PATH_LEN / 8;
+    pub(super) const WORDS: usize = Self::PATH + PATH_LEN / 8;
 
-    /// Gives the words to `put`, by their numbers.
+    /// The words that are looked at by themselves, by their numbers.
+    pub(super) const SENT: usize = 1;
+    pub(super) const DONE: usize = 2;
+    pub(super) const OWNER: usize = 3;
+    pub(super) const PATIENCE: usize = 5;
+    pub(super) const ATTRIBUTE: usize = 6;
+
+    /// The first word of the path.
+    const PATH: usize = 7;
+
+    /// Gives the words to `put`, by their numbers; of the path, those that are used.
+    #[inline]
     pub(super) fn each_word(&self, mut put: impl FnMut(usize, u64)) {
         put(0, self.sequence);
-        put(1, self.sent);
-        put(2, self.done);
-        put(3, pair(self.device, self.port));
+        put(Self::SENT, self.sent);
+        put(Self::DONE, self.done);
+        put(Self::OWNER, owner(self.device, self.port));
         put(4, pair(self.attr_mod, self.dr_dlid));
-        put(5, pair(self.timeout_ms, self.retries));
+        put(Self::PATIENCE, pair(self.timeout_ms, self.retries));
         let low = u32::from(self.method) << 8 | u32::from(self.hop_cnt);
-        let high = u32::from(self.attr_id) << 16 | u32::from(self.status);
-        put(6, pair(high, low));
-        for (at, chunk) in (7..).zip(self.path.chunks_exact(size_of::<u64>())) {
+        put(
+            Self::ATTRIBUTE,
+            with_status(pair(u32::from(self.attr_id) << 16, low), self.status),
+        );
+        let used = usize::from(self.hop_cnt) / size_of::<u64>() + 1;
+        let chunks = self.path.chunks_exact(size_of::<u64>());
+        for (at, chunk) in (Self::PATH..).zip(chunks).take(used) {
             put(
                 at,
                 chunk
@@ -76,20 +90,20 @@ impl Record {
 
     /// Makes a record of the words that `get` returns, by their numbers.
     pub(super) fn from_words(get: impl Fn(usize) -> u64) -> Self {
-        let (device, port) = halves(get(3));
+        let (device, port) = halves(get(Self::OWNER));
         let (attr_mod, dr_dlid) = halves(get(4));
-        let (timeout_ms, retries) = halves(get(5));
-        let (high, low) = halves(get(6));
+        let (timeout_ms, retries) = halves(get(Self::PATIENCE));
+        let (high, low) = halves(get(Self::ATTRIBUTE));
         let [_, _, method, hop_cnt] = low.to_be_bytes();
         let [id_high, id_low, status_high, status_low] = high.to_be_bytes();
         let mut path = [0; PATH_LEN];
-        for (at, chunk) in (7..).zip(path.chunks_exact_mut(size_of::<u64>())) {
+        for (at, chunk) in (Self::PATH..).zip(path.chunks_exact_mut(size_of::<u64>())) {
             chunk.copy_from_slice(&get(at).to_ne_bytes());
         }
         Self {
             sequence: get(0),
-            sent: get(1),
-            done: get(2),
+            sent: get(Self::SENT),
+            done: get(Self::DONE),
             device,
             port,
             attr_mod,
@@ -104,29 +118,14 @@ impl Record {
         }
     }
 
-    /// Returns whether the port has sent the request.
-    pub(super) fn is_of(&self, origin: Origin<'_>) -> bool {
-        self.port == origin.port
-            && origin
-                .device
-                .is_some_and(|device| device.index() == self.device)
-    }
-
-    /// Returns whether both have been sent by the same port.
-    pub(super) fn has_owner_of(&self, other: &Self) -> bool {
-        (self.device, self.port) == (other.device, other.port)
+    /// How long ib_mad waits, in nanoseconds.
+    fn patience(&self) -> u64 {
+        patience(pair(self.timeout_ms, self.retries))
     }
 
     /// Returns whether ib_mad still waits for an answer at the time `now`.
-    pub(super) fn is_waiting(&self, now: u64) -> bool {
+    fn is_waiting(&self, now: u64) -> bool {
         self.done == 0 && now.saturating_sub(self.sent) <= self.patience()
-    }
-
-    /// How long ib_mad waits, in nanoseconds.
-    fn patience(&self) -> u64 {
-        u64::from(self.timeout_ms)
-            .saturating_mul(u64::from(self.retries).saturating_add(1))
-            .saturating_mul(NANOS_A_MILLI)
     }
 
     /// What has become of the request.
@@ -200,6 +199,7 @@ impl Last {
     const UNKNOWN: u32 = u32::MAX;
 
     /// What was decided, or went wrong for `reason`, at a hop.
+    #[inline]
     pub(super) fn new(when: u64, hop: &Hop<'_>, reason: u8) -> Self {
         let (verdict, egress, _) = hop.outcome();
         Self {
@@ -218,6 +218,7 @@ impl Last {
         }
     }
 
+    #[inline]
     pub(super) fn to_words(&self) -> [u64; Self::WORDS] {
         let bytes = [
             self.point,
@@ -290,12 +291,36 @@ fn reason_name(number: u8) -> &'static str {
         .map_or("-", |(_, name)| name)
 }
 
+/// Whose a request is, as a word: the index of the device, and the port.
+#[inline]
+pub(super) fn owner(device: u32, port: u32) -> u64 {
+    pair(device, port)
+}
+
+/// How long ib_mad waits, in nanoseconds, by the word that says so.
+#[inline]
+pub(super) fn patience(word: u64) -> u64 {
+    let (timeout_ms, retries) = halves(word);
+    u64::from(timeout_ms)
+        .saturating_mul(u64::from(retries).saturating_add(1))
+        .saturating_mul(NANOS_A_MILLI)
+}
+
+/// The word of the attribute, with the status of the answer in it.
+#[inline]
+pub(super) fn with_status(word: u64, status: u16) -> u64 {
+    let at = u32::BITS;
+    word & !(u64::from(u16::MAX) << at) | u64::from(status) << at
+}
+
 /// Two halves as a word.
+#[inline]
 fn pair(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
 /// The halves of a word.
+#[inline]
 fn halves(word: u64) -> (u32, u32) {
     ((word >> 32) as u32, word as u32)
 }

@@ -5,9 +5,14 @@
 //! A version, odd while somebody writes, tells a reader whether what it has read belongs together. Who
 //! finds somebody else writing goes away, and so nobody waits.
 
-use super::record::{
-    Last,
-    Record, //
+use super::{
+    record::{
+        patience,
+        with_status,
+        Last,
+        Record, //
+    },
+    word::Word, //
 };
 use crate::compat::smp_rmb;
 use kernel::sync::atomic::{
@@ -26,10 +31,10 @@ const TRIES: usize = 8;
 pub(super) struct Slot {
     version: Atomic<u32>,
     /// 0 if the slot is free.
-    tid: Atomic<u64>,
-    record: [Atomic<u64>; Record::WORDS],
+    tid: Word,
+    record: [Word; Record::WORDS],
     /// Each word by itself: what was seen last may be noted by several at once.
-    last: [Atomic<u64>; Last::WORDS],
+    last: [Word; Last::WORDS],
 }
 
 impl Slot {
@@ -37,23 +42,24 @@ impl Slot {
     pub(super) const fn new() -> Self {
         Self {
             version: Atomic::new(0),
-            tid: Atomic::new(0),
-            record: [const { Atomic::new(0) }; Record::WORDS],
-            last: [const { Atomic::new(0) }; Last::WORDS],
+            tid: Word::new(),
+            record: [const { Word::new() }; Record::WORDS],
+            last: [const { Word::new() }; Last::WORDS],
         }
     }
 
     /// The TID of the request in it; 0 if it is free.
     #[inline]
     pub(super) fn tid(&self) -> u64 {
-        self.tid.load(ordering::Relaxed)
+        self.tid.get()
     }
 
     /// The TID and the record, unless the slot is free or is being written all the time.
     pub(super) fn read(&self) -> Option<(u64, Record)> {
         for _ in 0..TRIES {
             let version = self.version.load(ordering::Acquire);
-            let (tid, record) = (self.tid(), self.read_any());
+            let tid = self.tid();
+            let record = Record::from_words(|at| self.word(at));
             smp_rmb();
             if version % 2 == 0 && version == self.version.load(ordering::Relaxed) {
                 return (tid != 0).then_some((tid, record));
@@ -62,17 +68,42 @@ impl Slot {
         None
     }
 
-    /// The record, of which some words may be older than others.
-    pub(super) fn read_any(&self) -> Record {
-        Record::from_words(|at| {
-            self.record
-                .get(at)
-                .map_or(0, |word| word.load(ordering::Relaxed))
-        })
+    /// A word of the record.
+    #[inline]
+    fn word(&self, at: usize) -> u64 {
+        self.record.get(at).map_or(0, Word::get)
     }
 
-    /// Writes a record, and returns whether nobody else was writing.
-    pub(super) fn write(&self, tid: u64, record: &Record) -> bool {
+    /// Changes a word of the record.
+    #[inline]
+    fn set_word(&self, at: usize, value: u64) {
+        if let Some(word) = self.record.get(at) {
+            word.set(value);
+        }
+    }
+
+    /// When the request left.
+    #[inline]
+    pub(super) fn sent(&self) -> u64 {
+        self.word(Record::SENT)
+    }
+
+    /// Returns whether the owner has sent the request.
+    #[inline]
+    pub(super) fn is_of(&self, owner: u64) -> bool {
+        self.word(Record::OWNER) == owner
+    }
+
+    /// Returns whether ib_mad still waits for an answer at the time `now`.
+    #[inline]
+    pub(super) fn is_waiting(&self, now: u64) -> bool {
+        self.word(Record::DONE) == 0
+            && now.saturating_sub(self.sent()) <= patience(self.word(Record::PATIENCE))
+    }
+
+    /// Calls `f`, which writes the record, and returns whether nobody else was writing.
+    #[inline]
+    fn change(&self, f: impl FnOnce()) -> bool {
         let version = self.version.load(ordering::Relaxed);
         // INVARIANT: Made odd, if it was even and still is.
         if version % 2 != 0
@@ -83,33 +114,56 @@ impl Slot {
         {
             return false;
         }
-        self.tid.store(tid, ordering::Relaxed);
-        record.each_word(|at, value| {
-            if let Some(word) = self.record.get(at) {
-                word.store(value, ordering::Relaxed);
-            }
-        });
+        f();
         self.version
             .store(version.wrapping_add(2), ordering::Release);
         true
     }
 
+    /// Writes a record, and returns whether nobody else was writing.
+    #[inline]
+    pub(super) fn write(&self, tid: u64, record: &Record) -> bool {
+        self.change(|| {
+            self.tid.set(tid);
+            record.each_word(|at, value| self.set_word(at, value));
+        })
+    }
+
+    /// Writes when and with which status the request was answered, if it waits for that and is the owner's.
+    /// Returns whether nobody else was writing.
+    pub(super) fn finish(&self, tid: u64, owner: u64, now: u64, status: u16) -> bool {
+        let waits = || self.tid() == tid && self.word(Record::DONE) == 0 && self.is_of(owner);
+        if !waits() {
+            return true;
+        }
+        self.change(|| {
+            // It may be another request by now.
+            if waits() {
+                self.set_word(Record::DONE, now);
+                let attribute = self.word(Record::ATTRIBUTE);
+                self.set_word(Record::ATTRIBUTE, with_status(attribute, status));
+            }
+        })
+    }
+
     /// Frees the slot.
     pub(super) fn clear(&self) {
-        self.write(0, &Record::from_words(|_| 0));
+        self.change(|| {
+            self.tid.set(0);
+        });
     }
 
     /// Notes what was seen last.
     #[inline]
     pub(super) fn note(&self, last: &Last) {
         for (word, value) in self.last.iter().zip(last.to_words()) {
-            word.store(value, ordering::Relaxed);
+            word.set(value);
         }
     }
 
     /// What was seen last.
     pub(super) fn last(&self) -> Last {
         let [first, second, third] = &self.last;
-        Last::from_words([first, second, third].map(|word| word.load(ordering::Relaxed)))
+        Last::from_words([first, second, third].map(Word::get))
     }
 }
