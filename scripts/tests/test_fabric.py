@@ -385,7 +385,7 @@ def test_hostile_text_changes_nothing(guest):
     assert discover(guest, GOOD) == []
 
 
-@pytest.mark.parametrize("description", ["%s%n%p", "a\0b", "\x7f\x1b[2J", "é" * 32, "x" * 64, "/../", "a:1-b:2"])
+@pytest.mark.parametrize("description", ["%s%n%p", "a\0b", "\x7f\x1b[2J", "é" * 32])
 def test_hostile_descriptions(guest, description):
     text = GOOD.replace("host b", description)
     guest.check(f"base64 -d >/tmp/file <<END\n{base64.encodebytes(text.encode()).decode()}\nEND")
