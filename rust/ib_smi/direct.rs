@@ -142,6 +142,8 @@ pub(super) struct Queue {
     free: Atomic<u32>,
     slots: UnsafeCell<KVec<Slot>>,
     waiting: Atomic<u32>,
+    /// Whether the queue pair could not be brought back to work, which is said once.
+    stuck: Atomic<bool>,
     #[pin]
     backlog: SpinLock<KVec<KBox<Waiting>>>,
     _share: Share,
@@ -172,6 +174,7 @@ impl Queue {
                 free: Atomic::new(0),
                 slots: UnsafeCell::new(slots),
                 waiting: Atomic::new(0),
+                stuck: Atomic::new(false),
                 backlog <- new_spinlock!(backlog),
                 _share: share,
             }),
@@ -431,8 +434,10 @@ impl Queue {
         // SAFETY: The agent keeps its queue pair; completions are handled where one may sleep.
         let mended = unsafe { bindings::ib_modify_qp(self.agent.qp(), &mut *attr, mask as c_int) };
         if mended == 0 {
+            self.stuck.store(false, ordering::Relaxed);
             send_queue::retry_flushed(self.agent.qp());
-        } else {
+        } else if !self.stuck.xchg(true, ordering::Relaxed) {
+            // A packet can cause it, and many can again.
             // SAFETY: The device outlives the agent.
             let device = unsafe { Device::from_raw(self.device()) };
             pr_err!(

@@ -50,12 +50,12 @@ def inject(guest, rows):
         f"{lines}\nEND\nsleep 0.5")
 
 
-def follow(guest, command):
+def follow(guest, command, timeout=120):
     """Runs a command with all ib_smi events on, and returns them by TID, in order."""
     out = guest.check(
         "cd /sys/kernel/tracing && echo >trace && echo 1 >events/ib_smi/enable\n"
         f"{command}\n"
-        "echo 0 >/sys/kernel/tracing/events/ib_smi/enable; cat /sys/kernel/tracing/trace")
+        "echo 0 >/sys/kernel/tracing/events/ib_smi/enable; cat /sys/kernel/tracing/trace", timeout=timeout)
     found = {}
     for event in filter(None, map(events.fields, out.splitlines())):
         found.setdefault(int(event["tid"], 16), []).append(event)

@@ -79,6 +79,7 @@ BAD = [
     ("the wrong kind of GUID", 11, "switchguid=0x2c90300000010", 12, "but has a switchguid"),
     ("vendor too large", 2, "vendid=0x1000000", 6, "24 bits"),
     ("GUID zero", 6, 'Switch 36 "S-0000000000000000"', 6, "another GUID"),
+    ("control characters", 12, 'Ca 2 "H-0002c90300000010" # "a\x1b[2Jb"', 12, "no control characters"),
     ("long description", 12, f'Ca 2 "H-0002c90300000010" # "{"x" * 65}"', 12, "up to 64 bytes"),
 ]
 

@@ -54,6 +54,26 @@ def test_what_cannot_be_judged(text, status, says):
     assert (got, out) == (status, "") and says in err
 
 
+def test_what_a_terminal_would_act_on_is_escaped():
+    """Anybody can name a program so, and a trace can come from anywhere."""
+    writer, _ = dropped_by_a_switch()
+    evil = [f"a\x1b]0;b\x07\x9b2Jc-1 {line.lstrip()}" for line in writer.lines]
+    for words in ((), ("--story",), ("--all",), ("--json",)):
+        status, out, err = run(*words, "-", text="\n".join(evil))
+        assert status == 12 and not set(out + err) & set("\x1b\x07\x9b")
+    assert "\\x1b]0;b" in run("-", text="\n".join(evil))[1]
+
+
+@pytest.mark.parametrize("device", ["sw0;reboot", "$(reboot)", "`reboot`", "a\x1b[2J", "'", "|x", ">x"])
+def test_a_device_that_is_no_word_of_a_shell(device):
+    """Its name would be in a command that is proposed to root."""
+    writer, _ = dropped_by_a_switch()
+    text = "\n".join(line.replace("sw1 port", f"{device} port") for line in writer.lines)
+    status, out, _ = run("-", text=text)
+    assert status != 1 and "does not begin with a device" in out
+    assert device not in out
+
+
 def test_wrong_arguments(tmp_path):
     for words in ([], ["--watch", "soon"], ["--"], ["-", "--watch", "1s"], ["-", "--guid", "hca0"]):
         assert run(*words, text="")[0] == 2

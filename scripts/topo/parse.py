@@ -91,6 +91,8 @@ class Parser:
             match = COMMENT.match(comment)
         # A description may be empty, and is then as good as none.
         node.description = match[1] if match and match[1] else node.key
+        if not node.description.isprintable():
+            self.fail(f"{node.key!r}: a description has no control characters: {node.description!r}")
         if len(node.description.encode()) > 64:
             self.fail(f"{node.key}: a description has up to 64 bytes")
 

@@ -13,7 +13,8 @@ OPA_PERMISSIVE = 0xFFFFFFFF
 DIRECTED_ROUTE = 0x81
 
 LINE = re.compile(r"\b(?P<time>\d+(?:\.\d+)?): +(?:ib_smi:)?ib_smi_(?P<event>\w+): +(?P<text>\S.*)$")
-HEAD = re.compile(r"(?P<device>\S+) port (?P<port>\d+) (?P<node>switch|ca) (?P<way>request|response) ")
+# Of a device, such names as a shell takes for a word: they go into commands that are proposed.
+HEAD = re.compile(r"(?P<device>[\w.:-]+) port (?P<port>\d+) (?P<node>switch|ca) (?P<way>request|response) ")
 WORD = re.compile(r"(\w+)=(\{[^}]*\}|\S+)")
 HOP = re.compile(r"(?P<before>\d+),(?P<after>\d+)/(?P<count>\d+)$")
 EVENTS = ("recv", "forward", "reply", "send", "discard")

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass, field
 
 from .event import EventError, read
+from .printable import printable
 
 # How a file of trace-cmd's begins.
 TRACE_DAT = b"\x17\x08\x44tracing"
@@ -40,6 +41,7 @@ class Trace:
 
     def feed(self, number, line):
         """Takes a line."""
+        line = printable(line.rstrip("\r\n"))
         try:
             event = read(line, number)
         except EventError as error:

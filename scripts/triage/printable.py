@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Text of others' making, as it can be shown on a terminal."""
+
+
+def printable(line):
+    """The line with escapes in the place of what a terminal would act on: names of programs are anybody's choice."""
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() or char == "\t" else char.encode("unicode_escape").decode() for char in line)
