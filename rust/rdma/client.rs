@@ -232,7 +232,10 @@ unsafe extern "C" fn add<T: Client>(device: *mut bindings::ib_device) -> c_int {
         Err(error) => {
             // The RDMA core goes on without a word.
             let errno = error.to_errno();
-            pr_err!("{}: the device is left alone (error {errno})\n", wrapped.name());
+            pr_err!(
+                "{}: the device is left alone (error {errno})\n",
+                wrapped.name()
+            );
             errno
         }
     }
