@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from guestlib import kernels
+from guestlib.guest import Guest, kernel_release, new_results
 
 SRC = Path("/src")
 MODULE = SRC / "build/stock/ib_smi.ko"
 TREE = kernels.folder() / "stock"
+OVMF = Path("/usr/share/OVMF/OVMF_CODE_4M.secboot.fd")
 MARK = b"~Module signature appended~\n"
 SIGNER = "ib_smi modules of "
 
@@ -210,3 +212,36 @@ def test_enforcement_wants_a_signature(enforced):
 def test_no_more_modules(enforced):
     enforced.check("modprobe dummy && echo 1 >/proc/sys/kernel/modules_disabled")
     tells(enforced, "/src/scripts/load", "off until the next boot (kernel.modules_disabled)")
+
+
+@pytest.fixture(name="firmware", scope="module")
+def firmware_fixture(pair, tmp_path_factory):
+    """What QEMU needs for a machine with UEFI that has the certificate in its db, and so trusts our key."""
+    if not OVMF.exists():
+        pytest.skip("there is no UEFI firmware in the sysroot: it is in the package ovmf")
+    variables = tmp_path_factory.mktemp("firmware") / "variables"
+    shutil.copy(OVMF.with_name("OVMF_VARS_4M.fd"), variables)
+    qemu = ["-machine", "smm=on", "-global", "driver=cfi.pflash01,property=secure,value=on",
+            "-drive", f"if=pflash,format=raw,unit=0,readonly=on,file={OVMF}",
+            "-drive", f"if=pflash,format=raw,unit=1,file={variables}",
+            # In the place of the kernel without an EFI stub, which boots faster.
+            "-kernel", f"/usr/lib/modules/{kernel_release('stock')}/vmlinuz"]
+    with Guest("stock", results=new_results("test_signing-enrol"), qemu=qemu) as guest:
+        shutil.copy(pair[1], guest.results / "cert.der")
+        guest.check("modprobe efivarfs && mount -t efivarfs none /sys/firmware/efi/efivars\n"
+                    "python3 -B /src/scripts/tests/enrol.py /results/cert.der")
+    return qemu
+
+
+def test_a_signed_module_is_loaded_under_lockdown(pair, signed, firmware):
+    with Guest("stock", results=new_results("test_signing-trusted"), qemu=firmware, append="lockdown=integrity") as guest:
+        assert SIGNER in guest.check("cat /proc/keys")
+        shutil.copy(signed, guest.results / "ib_smi.ko")
+        shutil.copy(MODULE.with_name("ibfabric.ko"), guest.results / "ibfabric.ko")
+        assert run("scripts/sign", *pair, TREE, guest.results / "ibfabric.ko").returncode == 0
+        tells(guest, "/src/scripts/load", "locked down", "this one is not signed")
+        guest.check("modprobe ib_umad && insmod /results/ibfabric.ko topology=pair && /src/scripts/load /results/ib_smi.ko\n"
+                    "smpquery -C hca0 -D nodeinfo 0,1")
+        # From outside of the tree, and a livepatch; but not E, without a signature.
+        assert guest.check("cat /sys/module/ib_smi/taint") == "OK\n"
+        guest.check("/src/scripts/unload")
