@@ -28,7 +28,6 @@ mod ib_smi {
     // Sending on is left out.
     #[expect(dead_code)]
     pub(crate) mod origin;
-    #[expect(dead_code)]
     pub(crate) mod smp;
 
     pub(crate) mod arrival;
