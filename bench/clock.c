@@ -48,7 +48,7 @@ static atomic_t noted;
 static struct debugfs_blob_wrapper log;
 
 /* What the drivers, which are all the same one, had there. */
-static struct ib_device_ops driver;
+static typeof_member(struct ib_device, ops) driver;
 
 /* The devices, by index. They do not go while somebody asks. */
 static DEFINE_XARRAY(devices);

@@ -82,25 +82,22 @@ fn returning(smp: &DrSmp<'_>, node: Node) -> Decision {
     let hop = smp.hop_ptr;
     let next = hop.wrapping_sub(1);
 
-    // What passes through comes first, for there is most of that.
-    if hop > 1 {
-        if next > smp.hop_cnt {
-            return Decision::discard(smp, Rule::C14_13_5, Reason::HopPointer);
+    match hop {
+        0 => Decision::new(Rule::C14_13_4, Verdict::Local, hop),
+        1 => Decision::end(smp, node.is_switch(), Rule::C14_13_3, smp.dr_slid, next),
+        _ if next > smp.hop_cnt => Decision::discard(smp, Rule::C14_13_5, Reason::HopPointer),
+        _ => {
+            let rule = if next == smp.hop_cnt {
+                Rule::C14_13_1
+            } else {
+                Rule::C14_13_2
+            };
+            if node.is_switch() {
+                Decision::forward(smp, node, rule, smp.returned(next), next)
+            } else {
+                Decision::discard(smp, rule, Reason::CaInTransit)
+            }
         }
-        let rule = if next == smp.hop_cnt {
-            Rule::C14_13_1
-        } else {
-            Rule::C14_13_2
-        };
-        if node.is_switch() {
-            Decision::forward(smp, node, rule, smp.returned(next), next)
-        } else {
-            Decision::discard(smp, rule, Reason::CaInTransit)
-        }
-    } else if hop == 1 {
-        Decision::end(smp, node.is_switch(), Rule::C14_13_3, smp.dr_slid, next)
-    } else {
-        Decision::new(Rule::C14_13_4, Verdict::Local, hop)
     }
 }
 
