@@ -338,13 +338,18 @@ impl Queue {
     #[cold]
     fn wait(&self, packet: Packet<'_>) -> Result<(), Obstacle> {
         let packet = packet.keep().map_err(|_| Obstacle::NoMemory)?;
-        {
+        let left = {
             let mut backlog = self.backlog.lock();
             // There is room for as many as may wait.
-            if backlog.push_within_capacity(packet).is_err() {
-                return Err(Obstacle::QueueFull);
+            let pushed = backlog.push_within_capacity(packet);
+            if pushed.is_ok() {
+                self.waiting.fetch_add(1u32, ordering::Full);
             }
-            self.waiting.fetch_add(1u32, ordering::Full);
+            pushed.err()
+        };
+        // What finds no room goes without the lock, for to give its address handle back may sleep.
+        if left.is_some() {
+            return Err(Obstacle::QueueFull);
         }
         // A slot may have got free before the SMP could be seen waiting.
         self.drain();

@@ -126,6 +126,8 @@ pub(crate) struct Counters {
     pub(crate) qp1_dropped: Counter,
     /// Packets that had to wait for a receive buffer.
     pub(crate) held: Counter,
+    /// Traps that the port sent, each time.
+    pub(crate) traps: Counter,
     /// Packets with a P_Key that is not in the table.
     pub(crate) bad_pkeys: Counter,
     /// Packets with a Q_Key that is not the queue pair's.
@@ -154,6 +156,7 @@ impl Counters {
             vl15_dropped: Counter::new(),
             qp1_dropped: Counter::new(),
             held: Counter::new(),
+            traps: Counter::new(),
             bad_pkeys: Counter::new(),
             bad_qkeys: Counter::new(),
             faults: SetOnce::new(),

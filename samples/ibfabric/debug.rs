@@ -119,7 +119,7 @@ fn counters(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             write!(
                 f,
                 "{}:{} xmit={} forwarded={} rcv={} xmit_discards={} rcv_errors={} vl15_dropped={} \
-                 relay_errors={} bad_pkeys={} bad_qkeys={} qp1_dropped={} held={} link_downed={}",
+                 relay_errors={} bad_pkeys={} bad_qkeys={} qp1_dropped={} held={} link_downed={} traps={}",
                 node.name(),
                 port.number,
                 counters.xmit.get(),
@@ -134,6 +134,7 @@ fn counters(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 counters.qp1_dropped.get(),
                 counters.held.get(),
                 counters.link_downed.get(),
+                counters.traps.get(),
             )?;
             if let Some(faults) = counters.faults() {
                 faults.show(f)?;

@@ -203,6 +203,7 @@ fn send(node: &Node, port: &Port, config: &PortConfig, trap: &Trap, tid: u64) {
         data: Datagram::new(trap.smp(tid, &issuer)),
         strikes: 0,
     };
+    port.counters.traps.bump();
     // Lost if it finds no way; it is sent again.
     wire::send(node, port, 0, &packet);
 }

@@ -21,6 +21,10 @@ SEED = int(os.environ.get("IB_SMI_FUZZ_SEED") or 1)
 FUZZ = "/src/build/smi-fuzz"
 CONFIG = "/sys/kernel/config/ibfabric"
 
+# Mainline's: an InfiniBand SMP that a client on an Omni-Path port sends to its own node, and that another agent there
+# takes, is copied with 2048 bytes from a buffer of fewer, by handle_outgoing_dr_smp().
+EXPECTED_REPORTS = [r"KASAN: slab-out-of-bounds in ib_post_send_mad\+(.|\n)*Read of size 2048(.|\n)*ib_umad_write"]
+
 # A fabric lives for so many SMPs, for those that set something wear it out.
 CHAPTER = 50_000
 # Under emulation, on a busy host, with a debug kernel.
@@ -92,6 +96,17 @@ def arrivals(counters):
                                 or name[2] == "discard" and name[3] in ARRIVALS})
 
 
+def settled(guest, before, injected):
+    """The books, and what in them does not agree. Traps go on being sent, so that they are read again if need be."""
+    for _ in range(5):
+        found = books.Books(guest)
+        found.counters -= before
+        wrong = books.compare(found, injected)
+        if not wrong:
+            break
+    return found, wrong
+
+
 @pytest.fixture(name="watched", scope="module")
 def watched_fixture(guest_stock):
     """The module with all on that tells of SMPs, until the tests are over."""
@@ -112,9 +127,7 @@ def test_hostile_smps(watched, parts):
         before = nobodys(watched)
         watched.check(f"echo clear >{books.SMI}/ledger")
         said, expected = throw(watched, chapter, first, count)
-        found = books.Books(watched)
-        found.counters -= before
-        wrong = books.compare(found, said.get("injected", 0))
+        found, wrong = settled(watched, before, said.get("injected", 0))
         if "gentle" in chapter.words:
             different = books.differences(arrivals(found.counters), arrivals(expected))
             wrong += [f"by the oracle: {name}: {counts}" for name, counts in different.items()]

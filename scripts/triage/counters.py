@@ -10,7 +10,7 @@ NAMES = {"VL15_dropped": "vl15_dropped", "port_xmit_discards": "xmit_discards", 
          "port_rcv_switch_relay_errors": "relay_errors", "symbol_error": "symbol_errors",
          "link_downed": "link_downed", "link_error_recovery": "link_recoveries"}
 # Those that rise when all is well.
-PLAIN = ("xmit", "rcv", "forwarded", "held")
+PLAIN = ("xmit", "rcv", "forwarded", "held", "traps")
 
 
 def lines(name):

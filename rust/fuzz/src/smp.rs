@@ -90,7 +90,7 @@ fn length(chance: &mut Chance, target: Target, opa: bool) -> usize {
         IB_LEN
     } else if target.gentle {
         // What is not there would be what was in the buffer before.
-        chance.pick(&LENGTHS).max(OPA_ROUTE)
+        chance.pick(&LENGTHS).max(IB_LEN)
     } else if chance.one_in(4) {
         1 + chance.below(OPA_LEN)
     } else {
@@ -304,7 +304,7 @@ mod tests {
             ..SWITCH
         }) {
             assert_ne!(mad[3], SET);
-            assert!(mad.len() >= OPA_ROUTE);
+            assert!(mad.len() >= IB_LEN);
             assert_ne!(mad[32..34], [0, 0]);
             assert_ne!(mad[34..36], [0, 0]);
             assert_ne!(mad[36..40], [0, 0, 0, 0]);

@@ -28,10 +28,6 @@ pub const AGENTS: [(u8, u8, u8, u8); 5] = [
     (0x81, 0x80, 0, 0),
 ];
 
-/// Which of them has RMPP, and where the header of that ends.
-const RMPP_AGENT: u32 = 2;
-const RMPP_END: usize = 36;
-
 /// A longer timeout than anybody waits for here.
 pub const PATIENCE: u32 = 20;
 
@@ -69,10 +65,6 @@ impl Write {
         };
         let mut mad = smp::make(&mut chance, target, index);
         send_from(&mut chance, &mut mad);
-        let segmented = chance.one_in(32) && mad.len() >= RMPP_END;
-        if segmented {
-            rmpp(&mut chance, &mut mad);
-        }
         if chance.one_in(16) {
             let len = chance.pick(&[
                 0, 1, 23, 24, 35, 36, 37, 55, 56, 64, 192, 255, 257, 300, 2048, 2049,
@@ -92,9 +84,6 @@ impl Write {
             _ => 0,
         };
         let mut bytes = header(&mut chance, timeout, retries, mad.len(), site.opa);
-        if segmented {
-            bytes[..4].copy_from_slice(&RMPP_AGENT.to_ne_bytes());
-        }
         if !pkey {
             bytes.truncate(OLD_HEADER);
         }
@@ -122,19 +111,6 @@ fn send_from(chance: &mut Chance, mad: &mut [u8]) {
     if mad.len() >= 8 && !chance.one_in(4) {
         mad[6] = 0;
         mad[4] &= 0x7F;
-    }
-}
-
-/// Puts the header of an RMPP segment into it: its version, type, flags, status, segment and length.
-fn rmpp(chance: &mut Chance, mad: &mut [u8]) {
-    mad[1] = AGENTS[RMPP_AGENT as usize].0;
-    mad[24] = chance.pick(&[1, 1, 1, 0, 255]);
-    mad[25] = chance.pick(&[1, 1, 2, 3, 4, 0, 255]);
-    mad[26] = chance.pick(&[1, 3, 5, 7, 0, 255]);
-    mad[27] = chance.pick(&[0, 0, 118, 127, 255]);
-    for at in [28, 32] {
-        let word = chance.pick(&[0, 1, 2, 192, 220, u32::MAX]);
-        mad[at..at + 4].copy_from_slice(&word.to_be_bytes());
     }
 }
 
