@@ -29,6 +29,8 @@ LIBRARY = ("argparse", "ctypes", "collections", "dataclasses", "enum", "errno", 
            "mmap", "os", "pathlib", "re", "select", "shutil", "signal", "socket", "struct", "subprocess", "tempfile",
            "textwrap", "threading", "time", "typing")
 PACKAGES = ("topo", "triage", "triage/host")
+# Not every kernel has them all.
+IDENTITY = ("Uid", "Gid", "CapEff", "NoNewPrivs", "Seccomp")
 SPACES = ("mnt", "pid", "net", "user")
 # What a caller may have ignored, as a shell does for what runs in its background.
 SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
@@ -62,7 +64,7 @@ def alike(proc, of):
         # The number is of another namespace.
         return False
     mine = fields(Path("/proc/self"))
-    return all(of[name] == mine[name] for name in ("Uid", "Gid", "CapEff", "NoNewPrivs", "Seccomp")) and all(
+    return all(of.get(name) == mine.get(name) for name in IDENTITY) and all(
         os.readlink(proc / "ns" / space) == os.readlink(f"/proc/self/ns/{space}") for space in SPACES)
 
 
@@ -143,6 +145,7 @@ class Nursery:
 
     def __init__(self):
         FOLDER.mkdir(mode=0o700)
+        (FOLDER / "pid").write_text(f"{os.getpid()}\n", encoding="ascii")
         os.mkfifo(FOLDER / "ask", 0o600)
         self.asked = os.open(FOLDER / "ask", os.O_RDWR)
         self.scripts = []
