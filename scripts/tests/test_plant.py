@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Faults on purpose, on the debug kernel: each kind is seen, so that its silence elsewhere means something."""
 
-from pathlib import Path
-
 import pytest
 
+from conftest import KERNEL
 from guestlib import debug, reports
 from guestlib.guest import Guest, new_results
+
+pytestmark = pytest.mark.skipif(KERNEL != "debug", reason="takes minutes: 'make test-debug'")
 
 # The fault's number in modules/plant.rs, what has to be set before, and how the report begins. A report of KASAN
 # ends lockdep, so that those come last.
@@ -27,8 +28,6 @@ FAULTS = [
 @pytest.fixture(name="planted", scope="module")
 def planted_fixture():
     """A guest of its own, whose reports are looked at here."""
-    if not Path("/src/build/debug/plant.ko").exists():
-        pytest.skip("no debug kernel is set up: 'make test-debug' does it")
     guest = Guest("debug", results=new_results("test_plant"))
     guest.start()
     yield guest
@@ -56,8 +55,6 @@ def test_leaks_are_found_and_lockdep_is_known_to_sleep(planted):
 
 def test_known_faults_of_mainline_are_kept_quiet():
     """Neither is reported with the module that keeps KASAN quiet, and both are without it; and lockdep sleeps then."""
-    if not Path("/src/build/debug/quiet.ko").exists():
-        pytest.skip("no debug kernel is set up: 'make test-debug' does it")
     guest = Guest("debug", results=new_results("test_plant-known"))
     guest.start()
     try:
