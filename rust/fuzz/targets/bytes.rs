@@ -40,6 +40,10 @@ mod bindings {
         pub(crate) header: [u8; 32],
         pub(crate) route: [u8; 2016],
     }
+
+    pub(crate) struct ib_grh(pub(crate) [u8; 40]);
+
+    pub(crate) struct opa_mad(pub(crate) [u8; 2048]);
 }
 
 extern crate dr;
