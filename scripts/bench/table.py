@@ -124,6 +124,14 @@ def redirection(runs):
     return runs.numbers("numbers", "redirections").times(1 / CALLS)
 
 
+def from_receive(name, theirs, ours, goal):
+    """The parts of what begins with a receive completion: up to the post, its completion, what follows the post."""
+    yield compare(f"{name}: receive completion to post", theirs[0], ours[0])
+    yield compare(f"{name}: send completion", theirs[1], ours[1])
+    yield compare(f"{name}: both", theirs[0] + theirs[1], ours[0] + ours[1], goal)
+    yield compare(f"{name}: both and what follows the post", theirs[0] + theirs[1] + theirs[2], ours[0] + ours[1] + ours[2])
+
+
 def hop_table(runs):
     """A hop, an answer and a request in the guest."""
     yield "", "mainline", "ib_smi", "ratio", "goal"
@@ -132,19 +140,11 @@ def hop_table(runs):
                 runs.part("hop-mended", "hop", 1)]
     for name, with_ledger in (("hop-ours", "switch hop"), ("hop-unnoted", "switch hop, ledger off")):
         ours = [runs.part(name, "hop", 0), runs.part(name, "sent", 0, "switch"), runs.part(name, "hop", 1)]
-        yield compare(f"{with_ledger}: receive completion to post", mainline[0], ours[0])
-        yield compare(f"{with_ledger}: send completion", mainline[1], ours[1])
-        yield compare(f"{with_ledger}: both", mainline[0] + mainline[1], ours[0] + ours[1], 0.4)
-        yield compare(f"{with_ledger}: both and what follows the post", mainline[0] + mainline[1] + mainline[2],
-                      ours[0] + ours[1] + ours[2])
+        yield from from_receive(with_ledger, mainline, ours, 0.4)
     for name, with_ledger in (("ca-ours", "CA's answer"), ("ca-unnoted", "CA's answer, ledger off")):
         stock, ours = ([runs.part(of, "answer", 0), runs.part(of, "sent", 0, "target"), runs.part(of, "answer", 1)]
                        for of in ("ca-stock", name))
-        yield compare(f"{with_ledger}: receive completion to post", stock[0], ours[0])
-        yield compare(f"{with_ledger}: send completion", stock[1], ours[1])
-        yield compare(f"{with_ledger}: both", stock[0] + stock[1], ours[0] + ours[1], 1)
-        yield compare(f"{with_ledger}: both and what follows the post", stock[0] + stock[1] + stock[2],
-                      ours[0] + ours[1] + ours[2])
+        yield from from_receive(with_ledger, stock, ours, 1)
     # Between two HCAs, the send and the answer would be completed together; the mend is for switches and answers.
     for name, with_ledger in (("hop-ours", "CA's request"), ("hop-unnoted", "CA's request, ledger off")):
         stock, ours = ([runs.part(of, "request", 0) + runs.part(of, "request", 1), runs.part(of, "sent", 0, "asker"),

@@ -16,6 +16,18 @@ from triage import event as events  # noqa: E402
 PERMISSIVE = 0xFFFF
 TIDS = itertools.count(1)
 
+# What Get NodeDescription along 0,1,2 and its answer meet, in order: section 14.2.2 of the specification.
+WAY = [
+    ("send", "hca0", "request", 0, 1, "C14-9:1"),
+    ("recv", "sw0", "request", 1, 2, "C14-9:2"),
+    ("forward", "sw0", "request", 1, 2, "C14-9:2"),
+    ("recv", "hca1", "request", 2, 3, "C14-9:3"),
+    ("reply", "hca1", "response", 3, 2, "C14-13:1"),
+    ("recv", "sw0", "response", 2, 1, "C14-13:2"),
+    ("forward", "sw0", "response", 2, 1, "C14-13:2"),
+    ("recv", "hca0", "response", 1, 0, "C14-13:3"),
+]
+
 
 def load_script(name):
     """A script of the project's as a module."""

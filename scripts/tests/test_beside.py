@@ -12,22 +12,10 @@ from pathlib import Path
 import pytest
 
 from conftest import KERNEL
-from smp import follow
+from smp import WAY, follow
 
 TRACING = "/sys/kernel/tracing"
 RIVAL = "/sys/kernel/livepatch/rival"
-
-# What Get NodeDescription along 0,1,2 and its answer meet, in order: section 14.2.2 of the specification.
-WAY = [
-    ("send", "hca0", "request", 0, 1, "C14-9:1"),
-    ("recv", "sw0", "request", 1, 2, "C14-9:2"),
-    ("forward", "sw0", "request", 1, 2, "C14-9:2"),
-    ("recv", "hca1", "request", 2, 3, "C14-9:3"),
-    ("reply", "hca1", "response", 3, 2, "C14-13:1"),
-    ("recv", "sw0", "response", 2, 1, "C14-13:2"),
-    ("forward", "sw0", "response", 2, 1, "C14-13:2"),
-    ("recv", "hca0", "response", 1, 0, "C14-13:3"),
-]
 
 # How often ib_core calls each function for that: once a node that it comes in at; where it stays; and for what
 # leaves a node. A switch passes it on as soon as it is judged, so that nothing more is asked there.
