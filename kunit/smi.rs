@@ -10,6 +10,8 @@ mod bindings;
 mod compat;
 #[path = "../rust/dr/lib.rs"]
 mod dr;
+#[path = "../rust/once.rs"]
+mod once;
 mod packet;
 mod table;
 

@@ -16,11 +16,6 @@ pub(crate) use self::before_7_3::*;
 #[cfg(linux_7_3)]
 mod since_7_3 {
     pub(crate) use kernel::{
-        bindings::{
-            init_srcu_struct_with_key,
-            srcu_read_lock,
-            srcu_read_unlock, //
-        },
         configfs::configfs_attrs,
         module::this_module,
         new_spinlock_irq,
@@ -86,35 +81,7 @@ mod before_7_3 {
         *param.value()
     }
 
-    pub(crate) use kernel::{
-        bindings::{
-            __srcu_read_lock as srcu_read_lock,
-            __srcu_read_unlock as srcu_read_unlock, //
-        },
-        sync::barrier::smp_rmb, //
-    };
-
-    /// Initialises a `struct srcu_struct`.
-    ///
-    /// # Safety
-    ///
-    /// As that of C.
-    pub(crate) unsafe fn init_srcu_struct_with_key(
-        srcu: *mut bindings::srcu_struct,
-        name: *const c_char,
-        key: *mut bindings::lock_class_key,
-    ) -> c_int {
-        #[cfg(CONFIG_DEBUG_LOCK_ALLOC)]
-        // SAFETY: By the requirements.
-        return unsafe { bindings::__init_srcu_struct(srcu, name, key) };
-        #[cfg(not(CONFIG_DEBUG_LOCK_ALLOC))]
-        {
-            // They are for lockdep.
-            let _ = (name, key);
-            // SAFETY: By the requirements.
-            unsafe { bindings::init_srcu_struct(srcu) }
-        }
-    }
+    pub(crate) use kernel::sync::barrier::smp_rmb;
 
     /// The error of that name.
     pub(crate) fn eopnotsupp() -> Error {

@@ -5,6 +5,7 @@
 
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
+#include <linux/srcu.h>
 #include "helpers.h"
 
 u32 ib_smi_first_port(const struct ib_device *device)
@@ -66,6 +67,27 @@ void ib_smi_dma_sync(struct ib_device *device, u64 addr, size_t size)
 void ib_smi_synchronize_rcu_tasks(void)
 {
 	synchronize_rcu_tasks();
+}
+
+/* Of those whose readers take no memory barrier. */
+int ib_smi_init_srcu(struct srcu_struct *srcu, const char *name, struct lock_class_key *key)
+{
+#ifdef CONFIG_DEBUG_LOCK_ALLOC
+	return __init_srcu_struct_fast(srcu, name, key);
+#else
+	return init_srcu_struct_fast(srcu);
+#endif
+}
+
+/* What it returns is for ib_smi_srcu_read_unlock(). */
+unsigned long ib_smi_srcu_read_lock(struct srcu_struct *srcu)
+{
+	return (unsigned long)srcu_read_lock_fast(srcu);
+}
+
+void ib_smi_srcu_read_unlock(struct srcu_struct *srcu, unsigned long section)
+{
+	srcu_read_unlock_fast(srcu, (struct srcu_ctr __percpu *)section);
 }
 
 unsigned long ib_smi_lock_irqsave(spinlock_t *lock)

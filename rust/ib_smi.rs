@@ -18,6 +18,7 @@ mod bindings;
 mod compat;
 #[path = "dr/lib.rs"]
 mod dr;
+mod once;
 mod rdma;
 
 mod ib_smi {

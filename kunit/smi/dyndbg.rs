@@ -155,7 +155,7 @@ impl Table for Own {
     type Row = Place;
 
     const ROWS: &'static [Place] = &[
-        Place { function: c"judge", file: "ib_smi/arrival.rs", format: "recv" },
+        Place { function: c"tell", file: "ib_smi/arrival.rs", format: "recv" },
         Place { function: c"judge", file: "ib_smi/departure.rs", format: "send" },
     ];
 }

@@ -41,7 +41,8 @@ pub(crate) fn arrive(
     node: Node,
     ingress: u8,
 ) -> bool {
-    let hop = arrival::judge(smp, format, origin, (node, ingress), None);
+    let hop = arrival::decide(smp, format, origin, (node, ingress));
+    arrival::tell(&hop, None);
     if hop.is_discarded() {
         return true;
     }

@@ -2,11 +2,12 @@
 
 //! An SMP comes in from the wire: is it for this node, to be passed on, or to be discarded?
 //!
-//! ib_mad asks in three steps, each with the SMP alone: [`judge`], then [`dr::next_step()`], then, if it
+//! ib_mad asks in three steps, each with the SMP alone: [`decide`], then [`dr::next_step()`], then, if it
 //! is to be passed on, [`dr::forward_port()`]; last it hands it to `transmit`. All but the first are left
-//! out for what `transit` passes on at once. The functions keep to what ib_core's own leave in the SMP between the steps, since during a transition of the livepatch the
-//! next step may still be an old one: the Return Path is written and the Hop Pointer is advanced for
-//! what stays here; for what goes on it is advanced when it leaves.
+//! out for what `transit` passes on at once. The functions keep to what ib_core's own leave in the SMP
+//! between the steps, since during a transition of the livepatch the next step may still be an old one: the
+//! Return Path is written and the Hop Pointer is advanced for what stays here; for what goes on it is
+//! advanced when it leaves.
 
 use super::{
     counters::Tally,
@@ -39,20 +40,17 @@ use crate::{
     dyn_debug, //
 };
 
-/// Judges an SMP, tells of it and counts it. `tally` has the counters of the port, if they are at hand.
-///
-/// What is neither discarded nor passed on at once has to be [taken](take).
+/// Decides about an SMP. Has to be [told](tell).
 #[inline(always)]
-pub(crate) fn judge<'a>(
+pub(crate) fn decide<'a>(
     smp: &'a Smp,
     format: Format,
     origin: Origin<'a>,
     (node, ingress): (Node, u8),
-    tally: Option<&Tally>,
 ) -> Hop<'a> {
     let route = format.route(smp);
     let decision = dr::receive(&route, node, ingress);
-    let hop = Hop {
+    Hop {
         point: Point::Recv,
         smp,
         format,
@@ -61,11 +59,17 @@ pub(crate) fn judge<'a>(
         ingress,
         decision,
         obstacle: obstacle(&route, origin, &decision),
-    };
+    }
+}
+
+/// Tells what was decided, and counts it. `tally` has the counters of the port, if they are at hand.
+///
+/// What is neither discarded nor passed on at once has to be [taken](take).
+#[inline(always)]
+pub(crate) fn tell(hop: &Hop<'_>, tally: Option<&Tally>) {
     hop.tell();
-    dyn_debug!(judge: "recv: {}\n", hop);
+    dyn_debug!(tell: "recv: {}\n", hop);
     hop.settle(tally);
-    hop
 }
 
 /// Leaves an SMP to ib_mad: notes it, and returns the decision, to be [written](write) into it.

@@ -11,7 +11,6 @@
 
 mod record;
 mod slot;
-mod word;
 
 use self::{
     record::{
@@ -36,9 +35,12 @@ use super::{
         Smp, //
     }, //
 };
-use crate::dr::{
-    Direction,
-    Verdict, //
+use crate::{
+    dr::{
+        Direction,
+        Verdict, //
+    },
+    once, //
 };
 use kernel::{
     alloc::KVVec,
@@ -53,6 +55,8 @@ use kernel::{
 /// Slots that may hold the same request.
 const WAYS: usize = 4;
 
+type Set = [Slot; WAYS];
+
 /// The most requests that a ledger can hold.
 const LIMIT: u32 = 1 << 16;
 
@@ -64,8 +68,8 @@ static ON: Atomic<*const Table> = Atomic::new(core::ptr::null());
 
 /// The slots, and what is counted of them.
 struct Table {
-    /// A power of two of them, at least [`WAYS`].
-    slots: KVVec<Slot>,
+    /// A power of two of sets.
+    sets: KVVec<Set>,
     /// Requests that were entered.
     entered: Atomic<u64>,
     /// Requests that had to go while they were waiting.
@@ -91,14 +95,14 @@ impl Ledger {
             pr_err!("ledger={size} is out of range: it can be 0 to {LIMIT}\n");
             return Err(EINVAL);
         }
-        let size = (size as usize).max(WAYS).next_power_of_two();
-        let mut slots = KVVec::with_capacity(size, GFP_KERNEL)?;
-        for _ in 0..size {
-            slots.push(Slot::new(), GFP_KERNEL)?;
+        let count = (size as usize).max(WAYS).next_power_of_two() / WAYS;
+        let mut sets = KVVec::with_capacity(count, GFP_KERNEL)?;
+        for _ in 0..count {
+            sets.push([const { Slot::new() }; WAYS], GFP_KERNEL)?;
         }
         let table = KBox::new(
             Table {
-                slots,
+                sets,
                 entered: Atomic::new(0),
                 evicted: Atomic::new(0),
                 missed: Atomic::new(0),
@@ -124,13 +128,13 @@ impl Drop for Ledger {
 #[inline]
 fn table() -> Option<&'static Table> {
     // SAFETY: Null, or the table of a `Ledger`, which outlives all use of it.
-    unsafe { ON.load(ordering::Acquire).as_ref() }
+    unsafe { once::read(&ON).as_ref() }
 }
 
 /// The table, if there is one.
 fn opened() -> Option<&'static Table> {
     // SAFETY: As above.
-    unsafe { TABLE.load(ordering::Acquire).as_ref() }
+    unsafe { once::read(&TABLE).as_ref() }
 }
 
 /// The time, in nanoseconds.
@@ -178,7 +182,7 @@ pub(crate) fn control(word: &[u8]) -> Result {
     match word {
         b"on" => ON.store(table, ordering::Release),
         b"off" => ON.store(core::ptr::null(), ordering::Relaxed),
-        b"clear" => table.slots.iter().for_each(Slot::clear),
+        b"clear" => table.slots().for_each(Slot::clear),
         _ => return Err(EINVAL),
     }
     Ok(())
@@ -196,37 +200,40 @@ pub(crate) fn show(
         f,
         "{} size={} entered={} evicted={} missed={}",
         if self::table().is_some() { "on" } else { "off" },
-        table.slots.len(),
+        table.sets.len() * WAYS,
         table.entered.load(ordering::Relaxed),
         table.evicted.load(ordering::Relaxed),
         table.missed.load(ordering::Relaxed),
     )?;
     let now = now();
-    for slot in table.slots.iter() {
-        if let Some((tid, record)) = slot.read() {
-            record.show(f, tid, now, &slot.last(), &mut name)?;
+    for slot in table.slots() {
+        if let Some((tid, record, path)) = slot.read() {
+            record.show(f, (tid, &path), now, &slot.last(), &mut name)?;
         }
     }
     Ok(())
 }
 
 impl Table {
+    /// All slots.
+    fn slots(&self) -> impl Iterator<Item = &Slot> {
+        self.sets.iter().flatten()
+    }
+
     /// The slots where a request with this TID may be.
     #[inline]
-    fn ways(&self, tid: u64) -> &[Slot] {
+    fn set(&self, tid: u64) -> Option<&Set> {
         // The high word names the agent, the low word counts.
         let hash = (tid ^ (tid >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        let sets = self.slots.len() / WAYS;
-        let first = (hash as usize & sets.wrapping_sub(1)) * WAYS;
-        self.slots
-            .get(first..first.wrapping_add(WAYS))
-            .unwrap_or(&[])
+        self.sets
+            .get(hash as usize & self.sets.len().wrapping_sub(1))
     }
 
     /// The slots that have a request with this TID.
     #[inline]
-    fn of(&self, tid: u64) -> impl Iterator<Item = &Slot> + Clone {
-        self.ways(tid).iter().filter(move |slot| slot.tid() == tid)
+    fn of(&self, tid: u64) -> impl Iterator<Item = &Slot> {
+        let set = self.set(tid).into_iter().flatten();
+        set.filter(move |slot| slot.tid() == tid)
     }
 
     #[inline(never)]
@@ -253,13 +260,12 @@ impl Table {
             status: 0,
             method: header.method,
             hop_cnt: route.hop_cnt,
-            path: *route.initial_path,
         };
         let owner = owner(record.device, record.port);
         let Some(slot) = self.place(header.tid, owner, now) else {
             return;
         };
-        if slot.write(header.tid, &record) {
+        if slot.write(header.tid, &record, route.initial_path) {
             slot.note(&Last::new(now, hop, 0));
         } else {
             self.missed.add(1u64, ordering::Relaxed);
@@ -270,30 +276,42 @@ impl Table {
     /// that is done, or that of the oldest.
     #[inline]
     fn place(&self, tid: u64, owner: u64, now: u64) -> Option<&Slot> {
-        let rank = |slot: &Slot| match slot.tid() {
-            held if held == tid && slot.is_of(owner) => (0, 0),
-            0 => (1, 0),
-            _ if !slot.is_waiting(now) => (2, slot.sent()),
-            _ => (3, slot.sent()),
-        };
-        let ranks = self.ways(tid).iter().map(|slot| (rank(slot), slot));
-        let ((rank, _), slot) = ranks.min_by_key(|(rank, _)| *rank)?;
-        if rank == 3 {
+        /// Above all times.
+        const WAITING: u64 = 1 << 63;
+        let (mut least, mut place) = (u64::MAX, None);
+        for slot in self.set(tid)? {
+            let rank = match slot.tid() {
+                held if held == tid && slot.is_of(owner) => return Some(slot),
+                0 => 0,
+                _ if slot.is_waiting(now) => slot.sent() | WAITING,
+                _ => slot.sent(),
+            };
+            if rank < least {
+                (least, place) = (rank, Some(slot));
+            }
+        }
+        if least >= WAITING {
             self.evicted.add(1u64, ordering::Relaxed);
         }
-        Some(slot)
+        place
     }
 
     /// Notes a hop in the slots that have the request, if there are any.
-    #[inline]
+    #[inline(never)]
     fn note(&self, hop: &Hop<'_>, reason: u8) {
-        let mut found = self.of(smp::tid(hop.smp));
-        if let Some(slot) = found.next() {
-            if found.next().is_none() {
-                self.note_in(slot, hop, reason, true);
-            } else {
-                self.note_in_each(hop, reason);
+        let tid = smp::tid(hop.smp);
+        let Some(set) = self.set(tid) else { return };
+        let (mut found, mut count) = (None, 0);
+        for slot in set {
+            if slot.tid() == tid {
+                found = Some(slot);
+                count += 1;
             }
+        }
+        match found {
+            Some(slot) if count == 1 => self.note_in(slot, hop, reason, true),
+            Some(_) => self.note_in_each(hop, reason),
+            None => (),
         }
     }
 
@@ -308,7 +326,7 @@ impl Table {
     }
 
     /// Notes a hop of the request in a slot, if it is `own`; and that it is answered, if it is that.
-    #[inline(never)]
+    #[inline]
     fn note_in(&self, slot: &Slot, hop: &Hop<'_>, reason: u8, own: bool) {
         let now = now();
         if own {

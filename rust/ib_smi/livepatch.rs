@@ -7,7 +7,10 @@
 //!
 //! C header: [`include/linux/livepatch.h`](srctree/include/linux/livepatch.h)
 
-use crate::bindings;
+use crate::{
+    bindings,
+    once, //
+};
 use core::cell::UnsafeCell;
 use kernel::{
     error::to_result,
@@ -30,7 +33,7 @@ static SETTLED: Atomic<bool> = Atomic::new(false);
 /// Returns whether the patch is complete: no old function runs, or will run, beside the new ones.
 #[inline]
 pub(crate) fn settled() -> bool {
-    SETTLED.load(ordering::Relaxed)
+    once::read(&SETTLED)
 }
 
 /// The name of the module that is patched; none if ib_core is built into the kernel.

@@ -50,7 +50,8 @@ pub(crate) unsafe fn receive(smp: *mut Smp, format: Format, node: Node, ingress:
     // SAFETY: By the safety requirements.
     let bytes = unsafe { &*smp };
     let tally = port.map(Port::tally);
-    let hop = arrival::judge(bytes, format, origin, (node, ingress), tally);
+    let mut hop = arrival::decide(bytes, format, origin, (node, ingress));
+    arrival::tell(&hop, tally);
     if hop.is_discarded() {
         return true;
     }
@@ -59,7 +60,7 @@ pub(crate) unsafe fn receive(smp: *mut Smp, format: Format, node: Node, ingress:
         hop.decision.verdict == Verdict::Local,
         livepatch::settled(),
     ) {
-        pass_on(hop, arrived, port);
+        pass_on(&mut hop, arrived, port);
         return true;
     }
     let decision = arrival::take(&hop);
@@ -70,14 +71,14 @@ pub(crate) unsafe fn receive(smp: *mut Smp, format: Format, node: Node, ingress:
 
 /// Passes an SMP on that was judged.
 #[inline(always)]
-fn pass_on(mut hop: Hop<'_>, arrived: &Arrived<'_>, port: Option<&Port>) {
+fn pass_on(hop: &mut Hop<'_>, arrived: &Arrived<'_>, port: Option<&Port>) {
     hop.point = Point::Forward;
-    transmit::announce(&hop);
+    transmit::announce(hop);
     hop.obstacle = match port.and_then(|port| port.direct.as_ref()) {
         Some(queue) => {
             // SAFETY: The buffer is the caller's alone, and nobody writes to it while `hop` is there.
             let mad = unsafe { arrived.mad() };
-            transmit::post_direct(queue, mad, 0, &hop).err()
+            transmit::post_direct(queue, mad, 0, hop).err()
         }
         None => Some(Obstacle::NoAgent),
     };

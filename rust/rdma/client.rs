@@ -8,7 +8,7 @@
 use super::device::Device;
 use crate::{
     bindings,
-    compat, //
+    once, //
 };
 use kernel::{
     error::to_result,
@@ -89,7 +89,7 @@ impl<T: Client> Registration<T> {
     pub(crate) fn register(&'static self) -> Result<Registered<T>> {
         // SAFETY: The structure is static, and nobody uses it yet.
         to_result(unsafe {
-            compat::init_srcu_struct_with_key(
+            bindings::ib_smi_init_srcu(
                 self.srcu.get(),
                 T::NAME.as_char_ptr(),
                 static_lock_class!().as_ptr(),
@@ -119,7 +119,7 @@ impl<T: Client> Registration<T> {
     #[inline]
     pub(crate) fn look(&self, device: &Device) -> Look<'_, T> {
         let reader = Reader::new(&self.srcu);
-        let near = self.near(device).load(ordering::Acquire);
+        let near = once::read(self.near(device));
         // SAFETY: Null, or what the client keeps of a device: `remove()` takes it from here, and drops it
         // not before all readers that can have seen it are gone.
         let data = match unsafe { near.as_ref() } {
@@ -191,7 +191,7 @@ impl<T: Client> Drop for Registered<T> {
 /// A reader, who may sleep, of what clients keep.
 struct Reader<'a> {
     srcu: &'a Opaque<bindings::srcu_struct>,
-    index: c_int,
+    section: c_ulong,
 }
 
 impl<'a> Reader<'a> {
@@ -200,7 +200,7 @@ impl<'a> Reader<'a> {
         Self {
             srcu,
             // SAFETY: Initialised while the client is registered.
-            index: unsafe { compat::srcu_read_lock(srcu.get()) },
+            section: unsafe { bindings::ib_smi_srcu_read_lock(srcu.get()) },
         }
     }
 }
@@ -209,7 +209,7 @@ impl Drop for Reader<'_> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: Locked by `new()`.
-        unsafe { compat::srcu_read_unlock(self.srcu.get(), self.index) };
+        unsafe { bindings::ib_smi_srcu_read_unlock(self.srcu.get(), self.section) };
     }
 }
 
@@ -272,7 +272,7 @@ unsafe extern "C" fn remove<T: Client>(device: *mut bindings::ib_device, data: *
         ordering::Relaxed,
     );
     // SAFETY: Initialised while the client is registered.
-    unsafe { bindings::synchronize_srcu(registration.srcu.get()) };
+    unsafe { bindings::synchronize_srcu_expedited(registration.srcu.get()) };
     // SAFETY: `add()` made `data` of a box, and nobody looks at it any more.
     drop(unsafe { KBox::<T>::from_foreign(data) });
 }

@@ -299,7 +299,7 @@ QUERIES = [
     (f"file {Path(ARRIVAL.file).name}", lambda site: site.file == ARRIVAL.file),
     (f"file */{Path(ARRIVAL.file).name}", lambda site: site.file == ARRIVAL.file),
     (f"file {Path(ARRIVAL.file).name}:{ARRIVAL.function}", lambda site: site == ARRIVAL),
-    ("func judge", lambda site: site.function == "judge"),
+    ("func tell", lambda site: site.function == "tell"),
     ("func p*s", lambda site: site.function == "pass"),
     (f"module ib_smi line {ARRIVAL.line}", lambda site: site.line == ARRIVAL.line),
     (f"module ib_smi line {ARRIVAL.line - 1}-{ARRIVAL.line + 1}", lambda site: abs(site.line - ARRIVAL.line) <= 1),
@@ -307,7 +307,7 @@ QUERIES = [
     (f"module ib_smi line {ARRIVAL.line}-", lambda site: site.line >= ARRIVAL.line),
     ("module ib_smi format reply:", lambda site: "reply:" in site.format),
     ('module ib_smi format "an answer"', lambda site: "an answer" in site.format),
-    (f"file {ARRIVAL.file} func judge format send:", lambda site: False),
+    (f"file {ARRIVAL.file} func tell format send:", lambda site: False),
 ]
 
 

@@ -45,24 +45,21 @@ pub(super) struct Record {
     pub(super) status: u16,
     pub(super) method: u8,
     pub(super) hop_cnt: u8,
-    pub(super) path: [u8; PATH_LEN],
 }
 
 impl Record {
     /// Words of a record.
-    pub(super) const WORDS: usize = Self::PATH + PATH_LEN / 8;
+    pub(super) const WORDS: usize = 8;
 
     /// The words that are looked at by themselves, by their numbers.
     pub(super) const SENT: usize = 1;
     pub(super) const DONE: usize = 2;
     pub(super) const OWNER: usize = 3;
-    pub(super) const PATIENCE: usize = 5;
     pub(super) const ATTRIBUTE: usize = 6;
+    /// Until when ib_mad waits for an answer; 0 if it came.
+    pub(super) const UNTIL: usize = 7;
 
-    /// The first word of the path.
-    const PATH: usize = 7;
-
-    /// Gives the words to `put`, by their numbers; of the path, those that are used.
+    /// Gives the words to `put`, by their numbers.
     #[inline]
     pub(super) fn each_word(&self, mut put: impl FnMut(usize, u64)) {
         put(0, self.sequence);
@@ -70,36 +67,24 @@ impl Record {
         put(Self::DONE, self.done);
         put(Self::OWNER, owner(self.device, self.port));
         put(4, pair(self.attr_mod, self.dr_dlid));
-        put(Self::PATIENCE, pair(self.timeout_ms, self.retries));
+        put(5, pair(self.timeout_ms, self.retries));
         let low = u32::from(self.method) << 8 | u32::from(self.hop_cnt);
         put(
             Self::ATTRIBUTE,
             with_status(pair(u32::from(self.attr_id) << 16, low), self.status),
         );
-        let used = usize::from(self.hop_cnt) / size_of::<u64>() + 1;
-        let chunks = self.path.chunks_exact(size_of::<u64>());
-        for (at, chunk) in (Self::PATH..).zip(chunks).take(used) {
-            put(
-                at,
-                chunk
-                    .first_chunk()
-                    .map_or(0, |bytes| u64::from_ne_bytes(*bytes)),
-            );
-        }
+        let waiting = self.sent.saturating_add(self.patience());
+        put(Self::UNTIL, if self.done == 0 { waiting } else { 0 });
     }
 
     /// Makes a record of the words that `get` returns, by their numbers.
     pub(super) fn from_words(get: impl Fn(usize) -> u64) -> Self {
         let (device, port) = halves(get(Self::OWNER));
         let (attr_mod, dr_dlid) = halves(get(4));
-        let (timeout_ms, retries) = halves(get(Self::PATIENCE));
+        let (timeout_ms, retries) = halves(get(5));
         let (high, low) = halves(get(Self::ATTRIBUTE));
         let [_, _, method, hop_cnt] = low.to_be_bytes();
         let [id_high, id_low, status_high, status_low] = high.to_be_bytes();
-        let mut path = [0; PATH_LEN];
-        for (at, chunk) in (Self::PATH..).zip(path.chunks_exact_mut(size_of::<u64>())) {
-            chunk.copy_from_slice(&get(at).to_ne_bytes());
-        }
         Self {
             sequence: get(0),
             sent: get(Self::SENT),
@@ -114,13 +99,15 @@ impl Record {
             status: u16::from_be_bytes([status_high, status_low]),
             method,
             hop_cnt,
-            path,
         }
     }
 
     /// How long ib_mad waits, in nanoseconds.
+    #[inline]
     fn patience(&self) -> u64 {
-        patience(pair(self.timeout_ms, self.retries))
+        u64::from(self.timeout_ms)
+            .saturating_mul(u64::from(self.retries).saturating_add(1))
+            .saturating_mul(NANOS_A_MILLI)
     }
 
     /// Returns whether ib_mad still waits for an answer at the time `now`.
@@ -139,11 +126,11 @@ impl Record {
         }
     }
 
-    /// Writes the line of the request. `name` writes the name of a device, by its index.
+    /// Writes the line of the request, whose path is given. `name` writes the name of a device, by its index.
     pub(super) fn show(
         &self,
         f: &mut fmt::Formatter<'_>,
-        tid: u64,
+        (tid, path): (u64, &[u8; PATH_LEN]),
         now: u64,
         last: &Last,
         mut name: impl FnMut(&mut fmt::Formatter<'_>, u32) -> fmt::Result,
@@ -156,7 +143,7 @@ impl Record {
             self.port, self.method, self.attr_id, self.attr_mod, self.hop_cnt,
         )?;
         let hops = self.hop_cnt.min(MAX_HOPS).into();
-        for element in self.path.iter().skip(1).take(hops) {
+        for element in path.iter().skip(1).take(hops) {
             write!(f, ",{element}")?;
         }
         write!(
@@ -199,7 +186,7 @@ impl Last {
     const UNKNOWN: u32 = u32::MAX;
 
     /// What was decided, or went wrong for `reason`, at a hop.
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(when: u64, hop: &Hop<'_>, reason: u8) -> Self {
         let (verdict, egress, _) = hop.outcome();
         Self {
@@ -218,7 +205,7 @@ impl Last {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn to_words(&self) -> [u64; Self::WORDS] {
         let bytes = [
             self.point,
@@ -295,15 +282,6 @@ fn reason_name(number: u8) -> &'static str {
 #[inline]
 pub(super) fn owner(device: u32, port: u32) -> u64 {
     pair(device, port)
-}
-
-/// How long ib_mad waits, in nanoseconds, by the word that says so.
-#[inline]
-pub(super) fn patience(word: u64) -> u64 {
-    let (timeout_ms, retries) = halves(word);
-    u64::from(timeout_ms)
-        .saturating_mul(u64::from(retries).saturating_add(1))
-        .saturating_mul(NANOS_A_MILLI)
 }
 
 /// The word of the attribute, with the status of the answer in it.
