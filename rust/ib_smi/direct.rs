@@ -258,16 +258,24 @@ impl Queue {
         .lost();
     }
 
-    /// A work request has failed: tells, and brings the queue pair back to work.
+    /// A work request has failed. Returns whether the slot is with the device again.
+    ///
+    /// What is flushed was behind a request that has failed. The completion of that one came first, and
+    /// whose it is, ib_mad or we, has brought the queue pair back to work: ib_mad posts its own again too.
     #[cold]
-    fn failed(&self, slot: &Claimed<'_>, status: bindings::ib_wc_status) {
+    fn failed(&self, slot: &mut Claimed<'_>, status: bindings::ib_wc_status) -> bool {
+        let flushed = status == bindings::ib_wc_status_IB_WC_WR_FLUSH_ERR;
+        if flushed && slot.may_go_again() && self.submit(slot).is_ok() {
+            return true;
+        }
         if let Some((mad, way)) = slot.smp() {
             self.lost(mad, way, Obstacle::SendFailed);
         }
-        if status != bindings::ib_wc_status_IB_WC_WR_FLUSH_ERR {
+        if !flushed {
             // SAFETY: The agent keeps its queue pair, which ib_mad made for QP0.
             unsafe { self.mender.mend(self.agent.qp()) };
         }
+        false
     }
 
     /// How long to wait in silence.
@@ -315,9 +323,9 @@ unsafe extern "C" fn done(_cq: *mut bindings::ib_cq, wc: *mut bindings::ib_wc) {
     // SAFETY: By the safety requirements.
     let (cqe, status) = unsafe { (*(*wc).__bindgen_anon_1.wr_cqe.as_ref(), (*wc).status) };
     // SAFETY: By the safety requirements; `submit()` has left it to the device.
-    let (slot, queue) = unsafe { Claimed::back(cqe) };
-    if status != bindings::ib_wc_status_IB_WC_SUCCESS {
-        queue.failed(&slot, status);
+    let (mut slot, queue) = unsafe { Claimed::back(cqe) };
+    if status != bindings::ib_wc_status_IB_WC_SUCCESS && queue.failed(&mut slot, status) {
+        return;
     }
     queue.slots.release(slot);
     queue.drain();

@@ -51,7 +51,13 @@ struct Load {
     len: usize,
     way: Way,
     ah: Option<Ah>,
+    /// How often the device may still flush it before it is lost.
+    again: u8,
 }
+
+/// How often an SMP is posted again that the device has flushed, once for each request that fails before
+/// it. A device that does nothing but flush, since it is going away, has to come to an end with it.
+const AGAIN: u8 = 3;
 
 /// A slot that belongs to whoever has this, until it is given back or left to the device.
 ///
@@ -203,6 +209,7 @@ impl<'a> Claimed<'a> {
             len: packet.len.min(room),
             way: packet.way,
             ah: packet.ah,
+            again: AGAIN,
         });
     }
 
@@ -215,6 +222,17 @@ impl<'a> Claimed<'a> {
             Some(load) => (load.len, load.way.egress, load.ah.as_ref()),
             None => (0, 0, None),
         }
+    }
+
+    /// Whether the SMP may be posted again, of which the device has flushed the request; that counts.
+    pub(super) fn may_go_again(&mut self) -> bool {
+        // SAFETY: Ours by the type invariants.
+        let load = unsafe { &mut *self.0.load.get() };
+        let left = load.as_mut().and_then(|load| {
+            load.again = load.again.checked_sub(1)?;
+            Some(())
+        });
+        left.is_some()
     }
 
     /// The SMP, and its way, if there is one.
