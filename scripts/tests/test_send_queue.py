@@ -5,6 +5,8 @@ The fabric holds the completions of a switch's sends back, so that it is known w
 through the switch are answers that nobody takes at the end, each of them one packet.
 """
 
+import contextlib
+
 import pytest
 
 from smp import follow, inject, make
@@ -23,13 +25,20 @@ def pair_fixture(guest_stock):
     return guest_stock
 
 
+@contextlib.contextmanager
+def holding(guest):
+    """The completions of the switch's sends are held back; afterwards all is well."""
+    guest.check(f"mkdir -p {FAULTS}/sw0/0 && echo on >{FAULTS}/sw0/0/smi_stall")
+    yield
+    guest.check(f"rmdir {FAULTS}/sw0/0 {FAULTS}/sw0")
+    assert "hca1" in guest.check("smpquery -C hca0 -D nodedesc 0,1,2")
+
+
 @pytest.fixture(name="held")
 def held_fixture(pair):
     """The same, and the completions of the switch's sends are held back."""
-    pair.check(f"mkdir -p {FAULTS}/sw0/0 && echo on >{FAULTS}/sw0/0/smi_stall")
-    yield pair
-    pair.check(f"rmdir {FAULTS}/sw0/0 {FAULTS}/sw0")
-    assert "hca1" in pair.check("smpquery -C hca0 -D nodedesc 0,1,2")
+    with holding(pair):
+        yield pair
 
 
 def passing(count):
@@ -89,12 +98,22 @@ def test_unloading_sends_what_waits(held):
     held.check(f"(sleep 1; echo off >{FAULTS}/sw0/0/smi_stall) & /src/scripts/unload && wait && /src/scripts/load")
 
 
+def replace(guest):
+    """The switch goes, with what is in its queue, and comes back."""
+    guest.dmesg(clear=True)
+    guest.check(f"mkdir -p {NODE} && echo 0 >{NODE}/live && echo 1 >{NODE}/live && echo 1 >{NODE}/../../preset", timeout=60)
+    assert "still waiting" not in guest.dmesg()
+
+
 def test_a_device_goes_with_a_full_queue(held):
-    held.check(f"mkdir -p {NODE}")
     fill(held)
-    held.dmesg(clear=True)
-    held.check(f"echo 0 >{NODE}/live && echo 1 >{NODE}/live && echo 1 >{NODE}/../../preset", timeout=60)
-    assert "still waiting" not in held.dmesg()
+    replace(held)
+
+
+def test_a_device_goes_with_what_is_flushed(held):
+    held.check(f"echo 1 >{FAULTS}/sw0/0/smi_sends")
+    assert outcome(held, lambda: inject(held, passing(SLOTS + 4))) == (0, {})
+    replace(held)
 
 
 def test_what_a_failed_send_of_ib_mads_flushes_is_sent_again(held):
