@@ -117,7 +117,7 @@ impl Packet {
         bytes[7] = self.hop_cnt;
         bytes[8..16].copy_from_slice(&self.tid.to_be_bytes());
         if self.opa {
-            bytes[2] = 0x80;
+            (bytes[0], bytes[2]) = (0x80, 0x80);
             bytes[32..36].copy_from_slice(&wide(self.slid).to_be_bytes());
             bytes[36..40].copy_from_slice(&wide(self.dlid).to_be_bytes());
             fill(&mut bytes[41..104], self.initial);

@@ -30,7 +30,7 @@ pub(crate) const AGENT_PORT: u8 = 9;
 
 /// The format of a made-up SMP on a port that speaks both.
 pub(crate) fn format(packet: &Packet) -> Format {
-    Format::of(&packet.bytes(), true)
+    Format::of_arrived(&packet.bytes(), true)
 }
 
 /// Judges an SMP that came in, and leaves it to ib_mad if it is not discarded. Returns whether it is.

@@ -127,7 +127,7 @@ impl Agent {
     /// Tells of what this agent has sent to its own node and nobody takes there.
     #[cold]
     fn told_of(&self, smp: &Smp, obstacle: Obstacle) {
-        let format = Format::of(smp, self.opa());
+        let format = Format::of_departing(smp, self.opa());
         let route = format.route(smp);
         let origin = self.origin();
         let hop = Hop {

@@ -35,10 +35,21 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format that ib_mad takes an SMP of a port to be in; `opa` is whether the port speaks the MADs
-    /// of Omni-Path.
+    /// The format that ib_mad takes an SMP to be in that has come in; `opa` is whether the port speaks the
+    /// MADs of Omni-Path. An answer has the versions of its request, hence its format too.
+    ///
+    /// C function: `handle_smi()`.
     #[inline]
-    pub(crate) fn of(smp: &Smp, opa: bool) -> Self {
+    pub(crate) fn of_arrived(smp: &Smp, opa: bool) -> Self {
+        let version = u32::from(smp[offset_of!(ib_smp, base_version)]);
+        Self::of_departing(smp, opa && version == bindings::OPA_MGMT_BASE_VERSION)
+    }
+
+    /// The format that ib_mad takes an SMP to be in that the node itself sends, whatever its base version.
+    ///
+    /// C function: `handle_outgoing_dr_smp()`.
+    #[inline]
+    pub(crate) fn of_departing(smp: &Smp, opa: bool) -> Self {
         let version = u32::from(smp[offset_of!(ib_smp, class_version)]);
         if opa && version == bindings::OPA_SM_CLASS_VERSION {
             Self::Opa

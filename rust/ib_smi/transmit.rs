@@ -111,7 +111,7 @@ impl Outgoing<'_> {
     fn directed_route_smp(&self) -> Option<(&Smp, Format)> {
         let smp: &Smp = self.mad.first_chunk()?;
         let class = u32::from(smp[1]) == bindings::IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE;
-        (self.smi && class).then(|| (smp, Format::of(smp, self.opa)))
+        (self.smi && class).then(|| (smp, Format::of_arrived(smp, self.opa)))
     }
 }
 
@@ -240,7 +240,11 @@ fn post_through_ib_mad(
     hop: &Hop<'_>,
 ) -> Result<(), Obstacle> {
     let agent = port.smi.as_ref().ok_or(Obstacle::NoAgent)?;
-    if hop.is_switch || !matches!(hop.decision.verdict, Verdict::Forward { .. }) {
+    // What ib_mad would take to be in another format than it did on arrival cannot go this way.
+    if hop.is_switch
+        || !matches!(hop.decision.verdict, Verdict::Forward { .. })
+        || hop.format != Format::of_departing(hop.smp, outgoing.opa)
+    {
         return Err(Obstacle::NoAgent);
     }
     // ib_mad advances the Hop Pointer itself, by `departure`.
@@ -258,7 +262,7 @@ fn lost_by_lid(device: &Device, agent_port: u32, outgoing: &Outgoing<'_>, obstac
     Hop {
         point: Point::Reply,
         smp,
-        format: Format::of(smp, outgoing.opa),
+        format: Format::of_arrived(smp, outgoing.opa),
         origin: Origin {
             device: Some(device),
             port: agent_port,

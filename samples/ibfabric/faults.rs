@@ -31,7 +31,8 @@ pub(crate) use self::{
     },
     sends::{
         Countdown,
-        SendFaults, //
+        SendFaults,
+        Stall, //
     },
     software::{
         NodeFaults,

@@ -299,6 +299,16 @@ impl Port {
         Some(qp.faults(look))
     }
 
+    /// Lets completions of sends be heard of again, at each queue pair of this port or at one.
+    pub(crate) fn unstall(&self, kinds: &[QpKind]) {
+        for kind in kinds {
+            let qp = self.slot(*kind).lock().clone();
+            if let Some(qp) = qp {
+                qp.unstall();
+            }
+        }
+    }
+
     /// Lets there be faults of the link. Gives them back if there are some already.
     pub(crate) fn stage(&self, faults: KBox<LinkFaults>) -> Result<(), KBox<LinkFaults>> {
         {

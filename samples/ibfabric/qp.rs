@@ -128,6 +128,16 @@ impl Qp {
         look(&mut self.work.inner.lock().faults)
     }
 
+    /// Lets completions of sends be heard of at once, and those that were held back now.
+    pub(crate) fn unstall(&self) {
+        let Some(pass) = Anchor::enter(&self.anchor) else {
+            return;
+        };
+        for _ in 0..self.faults(|faults| faults.stall.end()) {
+            self.announce(pass.alive(), Queue::Send, true);
+        }
+    }
+
     /// Changes state and attributes, where the specification allows the step.
     pub(crate) fn modify(&self, change: &QpModify, alive: Alive<'_>) -> Result {
         let next = {
@@ -262,7 +272,8 @@ impl Qp {
                 inner.state = QpState::SendError;
             }
             let signaled = self.signal_all || wr.is_signaled();
-            (inner.complete_send(wr.wr_id(), signaled, status), failed)
+            let completed = inner.complete_send(wr.wr_id(), signaled, status);
+            (completed && !inner.faults.stall.hold(), failed)
         };
         if let (Ok(packet), Some(port)) = (&packet, node.port(self.port)) {
             wire::send(node, port, wr.port(), packet);

@@ -3,6 +3,7 @@
 
 import pytest
 
+import test_send_queue
 import test_smi
 from test_smi import DEBUG
 
@@ -30,6 +31,11 @@ def test_a_client_on_each_node(pair):
 def test_what_is_kept_can_be_read(pair):
     pair.check(f"cd {DEBUG}/ib_smi && grep -r . . >/dev/null && echo clear >ledger && echo off >ledger && echo on >ledger\n"
                f"cd {DEBUG}/ibfabric && cat nodes ports links posts counters lfts wire >/dev/null")
+
+
+def test_what_finds_no_room_is_lost(pair):
+    with test_send_queue.holding(pair):
+        test_send_queue.test_what_finds_no_room_is_lost(pair)
 
 
 def test_all_comes_and_goes_under_traffic(pair):

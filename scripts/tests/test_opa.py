@@ -13,7 +13,7 @@ import struct
 import pytest
 
 import opensm
-from smp import follow, inject, short, tid_of
+from smp import follow, inject, make as make_ib, short, tid_of
 from test_smi import DEBUG, FAULTS, VECTORS, discards, guid, lid, posts
 
 CONFIG = "/sys/kernel/config/ibfabric"
@@ -156,6 +156,67 @@ def test_every_vector(other, parts):
         got = [(*short(event), event["rule"], event["reason"], event["format"]) for event in recv[:1]]
         parts.add("passed" if got == [(*expected, rule, reason, "opa")] else "failed", f"{name}: {got}")
     parts.verify()
+
+
+MIXED = [(0x01, VERSION), (VERSION, 0x01)]
+
+
+def mixed(versions, *words, **more):
+    """The bytes of an SMP with InfiniBand's route, and with the base and class version of one and of the other."""
+    smp = bytearray(make_ib(*words, **more))
+    smp[0], smp[2] = versions
+    return bytes(smp)
+
+
+@pytest.mark.parametrize("versions", MIXED)
+def test_one_version_of_each_is_infinibands_on_arrival(chain, versions):
+    """As handle_smi() in mad.c has it: in transit, at its end, and for the answer, which has both versions too."""
+    request = mixed(versions, 1, 3, FAR[:3], FAR_BACK[:1], attr=NODE_DESC)
+    events = inject(chain, [("sw0", FAR_BACK[0], request, "")])[tid_of(request)]
+    assert {event["format"] for event in events} == {"ib"}
+    assert [(e["event"], e["device"], e["way"], int(e["before"]), int(e["after"]), e["rule"]) for e in events] == [
+        ("recv", "sw0", "request", 1, 2, "C14-9:2"),
+        ("forward", "sw0", "request", 1, 2, "C14-9:2"),
+        ("recv", "sw1", "request", 2, 3, "C14-9:2"),
+        ("forward", "sw1", "request", 2, 3, "C14-9:2"),
+        ("recv", "sw2", "request", 3, 4, "C14-9:3"),
+        ("reply", "sw2", "response", 4, 3, "C14-13:1"),
+        ("recv", "sw1", "response", 3, 2, "C14-13:2"),
+        ("forward", "sw1", "response", 3, 2, "C14-13:2"),
+        ("recv", "sw0", "response", 2, 1, "C14-13:2"),
+        ("forward", "sw0", "response", 2, 1, "C14-13:2"),
+        ("recv", "hca0", "response", 1, 0, "C14-13:3"),
+    ]
+    ways = wire(chain, tid_of(request))
+    assert [start for start, _ in ways] == ["sw0:5", "sw1:8", "sw2:3", "sw1:4", "sw0:2"]
+    *_, (_, answer) = ways
+    assert (answer[0], answer[2]) == versions and answer[192:196] == bytes((0, *FAR_BACK[:3]))
+    # The agent refuses the version.
+    assert struct.unpack_from(">H", answer, 4)[0] == 0x8004
+
+
+def test_the_class_version_alone_makes_it_omni_paths_when_the_node_sends(chain):
+    """As handle_outgoing_dr_smp() has it: out along its path and to the own node, where nobody takes a trap."""
+    for versions, layout, other in ((MIXED[0], "opa", "ib"), (MIXED[1], "ib", "opa")):
+        # Each path is right in one format, and in the other one has no port of that number.
+        smp = bytearray(make(0, 1, (1,), attr=NODE_DESC).ljust(256, b"\0"))
+        smp[129] = 9
+        if layout == "ib":
+            smp[32:36], smp[40:42], smp[129] = b"\xff" * 4, b"\0\x09", 1
+        smp[0], smp[2] = versions
+        events = follow(chain, f"/src/scripts/dr-smp -C hca0 {'--opa ' if layout == 'ib' else ''}--timeout 200"
+                               f" --raw {bytes(smp).hex()} >/dev/null 2>&1 || true")
+        (story,) = events.values()
+        assert [(e["event"], e["format"], e["verdict"]) for e in story][:1] == [("send", layout, "forward")]
+        if layout == "opa":
+            assert [(e["event"], e["device"], e["format"]) for e in story][1:2] == [("recv", "sw0", other)]
+        trap = bytearray(make(0, 0, method=0x05, attr=NODE_DESC).ljust(256, b"\0"))
+        trap[0], trap[2] = versions
+        events = follow(chain, f"/src/scripts/dr-smp -C hca0 {'--opa ' if layout == 'ib' else ''}--timeout 200"
+                               f" --raw {bytes(trap).hex()} >/dev/null 2>&1 || true")
+        (story,) = events.values()
+        assert [(e["event"], e["format"], e["reason"]) for e in story] == [
+            ("send", layout, "-"), ("discard", layout, "no-listener")]
 
 
 @pytest.mark.parametrize("path, device, reason", [

@@ -9,6 +9,7 @@ mod bindings {
     //! C headers: `include/rdma/ib_smi.h`, `include/rdma/opa_smi.h`, `include/rdma/ib_mad.h`.
     #![allow(missing_docs, non_camel_case_types, dead_code)]
 
+    pub(crate) const OPA_MGMT_BASE_VERSION: u32 = 0x80;
     pub(crate) const OPA_SM_CLASS_VERSION: u32 = 0x80;
     pub(crate) const IB_MGMT_METHOD_RESP: u32 = 0x80;
     pub(crate) const IB_MGMT_METHOD_TRAP_REPRESS: u32 = 0x07;
@@ -119,7 +120,7 @@ fn read(smp: &Smp) {
 
 /// Lets the SMP come in.
 fn hop(site: &Site, port: u8, smp: &Smp) {
-    let format = Format::of(smp, site.opa);
+    let format = Format::of_arrived(smp, site.opa);
     let (layout, path) = match format {
         Format::Ib => (Layout::Ib, 192),
         Format::Opa => (Layout::Opa, 104),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Faults of a queue pair: sends that fail, as often as a test says.
+//! Faults of a queue pair: sends that fail, as often as a test says, or of which it is not heard for as long as
+//! a test says.
 
 use super::Words;
 use kernel::fmt;
@@ -50,6 +51,52 @@ impl Countdown {
     }
 }
 
+/// Completions of sends that are held back.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Stall {
+    on: bool,
+    waiting: u32,
+}
+
+impl Stall {
+    /// What can be written.
+    pub(crate) const CAN_BE: &'static str = "off or on";
+
+    /// Reads whether they are to be held back.
+    pub(crate) fn parse(line: &[u8]) -> Option<bool> {
+        let mut words = Words::of(line);
+        let on = words.accept(b"on");
+        ((on || words.accept(b"off")) && words.is_empty()).then_some(on)
+    }
+
+    /// Holds them back from now on.
+    pub(crate) fn begin(&mut self) {
+        self.on = true;
+    }
+
+    /// Holds no more of them back. Returns how many wait.
+    pub(crate) fn end(&mut self) -> u32 {
+        core::mem::take(self).waiting
+    }
+
+    /// Holds one back, if need be. Returns whether it does.
+    pub(crate) fn hold(&mut self) -> bool {
+        self.waiting = self.waiting.saturating_add(self.on.into());
+        self.on
+    }
+
+    /// Forgets those that wait.
+    pub(crate) fn forget(&mut self) {
+        self.waiting = 0;
+    }
+
+    /// Writes it, and how many wait.
+    pub(crate) fn show(&self, f: &mut dyn fmt::Write) -> fmt::Result {
+        let on = if self.on { "on" } else { "off" };
+        write!(f, "{on} waiting={}", self.waiting)
+    }
+}
+
 /// What goes wrong at a queue pair.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct SendFaults {
@@ -57,4 +104,6 @@ pub(crate) struct SendFaults {
     pub(crate) posts: Countdown,
     /// Sends that complete with an error.
     pub(crate) sends: Countdown,
+    /// Sends of whose end nobody hears yet.
+    pub(crate) stall: Stall,
 }

@@ -24,6 +24,7 @@ use crate::{
         PortAttr,
         Provider,
         QpInit,
+        QpKind,
         QpModify,
         QpState,
         RecvWr,
@@ -77,6 +78,10 @@ impl Provider for Node {
 
     fn unregistering(&self) {
         self.traps.stop();
+        // Who has sent waits for it.
+        for port in self.addressed_ports() {
+            port.unstall(&[QpKind::Smi, QpKind::Gsi]);
+        }
     }
 
     fn query_device(&self) -> DeviceAttr {

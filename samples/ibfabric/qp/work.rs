@@ -110,7 +110,7 @@ const _: () = assert!(size_of::<Option<Sent>>() == 16);
 pub(super) struct Inner {
     pub(super) state: QpState,
     pub(super) qkey: u32,
-    /// How many of the next posts are refused, and of the next sends fail.
+    /// How many of the next posts are refused, and of the next sends fail, and what is held back.
     pub(super) faults: SendFaults,
     recvs: Ring<RecvPlace>,
     received: usize,
@@ -226,6 +226,7 @@ impl Inner {
         self.recvs.retain(|_| false);
         self.sends.retain(|_| false);
         self.held.clear();
+        self.faults.stall.forget();
         // INVARIANT: Nothing is there.
         self.received = 0;
         self.outstanding = 0;

@@ -16,6 +16,7 @@
 //! | `queue`                  | read only                       | What is held back, and what found no room |
 //! | `smi_posts`, `gsi_posts` | `off`, how many                 | The next posts to QP0 or QP1 are refused |
 //! | `smi_sends`, `gsi_sends` | `off`, how many                 | The next sends complete with an error |
+//! | `smi_stall`, `gsi_stall` | `off`, `on`                     | Completions of sends come later, when it is off |
 //!
 //! A packet is dropped, or else changed, then doubled, then delayed.
 
@@ -31,7 +32,8 @@ use crate::{
         Knob,
         LinkFaults,
         SendFaults,
-        Setting, //
+        Setting,
+        Stall, //
     },
     port::{
         Port,
@@ -112,6 +114,8 @@ impl PortFaultsDir {
                 smi_sends: 8,
                 gsi_posts: 9,
                 gsi_sends: 10,
+                smi_stall: 11,
+                gsi_stall: 12,
             ],
         }
     }
@@ -181,13 +185,13 @@ impl PortFaultsDir {
         &self,
         f: &mut dyn fmt::Write,
         kind: QpKind,
-        pick: impl FnOnce(&mut SendFaults) -> &mut Countdown,
+        write: impl FnOnce(&SendFaults, &mut dyn fmt::Write) -> fmt::Result,
     ) -> fmt::Result {
-        let countdown = self
+        let faults = self
             .port()
-            .and_then(|port| port.send_faults(kind, |faults| *pick(faults)));
-        match countdown {
-            Some(countdown) => countdown.show(f),
+            .and_then(|port| port.send_faults(kind, |faults| *faults));
+        match faults {
+            Some(faults) => write(&faults, f),
             None => f.write_str("-"),
         }
     }
@@ -203,9 +207,35 @@ impl PortFaultsDir {
         self.place.check()?;
         let countdown = Countdown::parse(text::line(page))
             .ok_or_else(|| self.refuse_text(name, page, Countdown::CAN_BE))?;
+        self.change_sends(name, kind, |faults| *pick(faults) = countdown)
+    }
+
+    /// Begins or ends to hold back the completions of a queue pair.
+    fn set_stall(&self, name: &str, page: &[u8], kind: QpKind) -> Result {
+        self.place.check()?;
+        let on = Stall::parse(text::line(page))
+            .ok_or_else(|| self.refuse_text(name, page, Stall::CAN_BE))?;
+        self.change_sends(name, kind, |faults| {
+            if on {
+                faults.stall.begin();
+            }
+        })?;
+        if let (false, Some(port)) = (on, self.port()) {
+            port.unstall(&[kind]);
+        }
+        Ok(())
+    }
+
+    /// Changes faults of a queue pair.
+    fn change_sends(
+        &self,
+        name: &str,
+        kind: QpKind,
+        apply: impl FnOnce(&mut SendFaults),
+    ) -> Result {
         let node = &self.place.node;
         let port = self.port().filter(|port| node.has_lid(port));
-        port.and_then(|port| port.send_faults(kind, |faults| *pick(faults) = countdown))
+        port.and_then(|port| port.send_faults(kind, apply))
             .ok_or_else(|| self.refuse(name, "this port has no such queue pair"))
     }
 }
@@ -216,7 +246,9 @@ impl Drop for PortFaultsDir {
         if let Some(faults) = port.unstage() {
             faults.end();
         }
-        for kind in [QpKind::Smi, QpKind::Gsi] {
+        let kinds = [QpKind::Smi, QpKind::Gsi];
+        port.unstall(&kinds);
+        for kind in kinds {
             port.send_faults(kind, |faults| *faults = SendFaults::default());
         }
     }
@@ -240,20 +272,24 @@ text::attributes! { PortFaultsDir {
     5: |dir: &PortFaultsDir, f| dir.show(f, |faults, f| faults.corrupt.show(f)),
        |dir: &PortFaultsDir, page| dir.set("corrupt", page, |faults| &mut faults.corrupt);
     6: |dir: &PortFaultsDir, f| dir.show(f, |faults, f| faults.show_queue(f));
-    7: |dir: &PortFaultsDir, f| dir.show_sends(f, QpKind::Smi, |faults| &mut faults.posts),
+    7: |dir: &PortFaultsDir, f| dir.show_sends(f, QpKind::Smi, |faults, f| faults.posts.show(f)),
        |dir: &PortFaultsDir, page| {
            dir.set_sends("smi_posts", page, QpKind::Smi, |faults| &mut faults.posts)
        };
-    8: |dir: &PortFaultsDir, f| dir.show_sends(f, QpKind::Smi, |faults| &mut faults.sends),
+    8: |dir: &PortFaultsDir, f| dir.show_sends(f, QpKind::Smi, |faults, f| faults.sends.show(f)),
        |dir: &PortFaultsDir, page| {
            dir.set_sends("smi_sends", page, QpKind::Smi, |faults| &mut faults.sends)
        };
-    9: |dir: &PortFaultsDir, f| dir.show_sends(f, QpKind::Gsi, |faults| &mut faults.posts),
+    9: |dir: &PortFaultsDir, f| dir.show_sends(f, QpKind::Gsi, |faults, f| faults.posts.show(f)),
        |dir: &PortFaultsDir, page| {
            dir.set_sends("gsi_posts", page, QpKind::Gsi, |faults| &mut faults.posts)
        };
-    10: |dir: &PortFaultsDir, f| dir.show_sends(f, QpKind::Gsi, |faults| &mut faults.sends),
+    10: |dir: &PortFaultsDir, f| dir.show_sends(f, QpKind::Gsi, |faults, f| faults.sends.show(f)),
        |dir: &PortFaultsDir, page| {
            dir.set_sends("gsi_sends", page, QpKind::Gsi, |faults| &mut faults.sends)
        };
+    11: |dir: &PortFaultsDir, f| dir.show_sends(f, QpKind::Smi, |faults, f| faults.stall.show(f)),
+        |dir: &PortFaultsDir, page| dir.set_stall("smi_stall", page, QpKind::Smi);
+    12: |dir: &PortFaultsDir, f| dir.show_sends(f, QpKind::Gsi, |faults, f| faults.stall.show(f)),
+        |dir: &PortFaultsDir, page| dir.set_stall("gsi_stall", page, QpKind::Gsi);
 } }

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Bringing QP0 back to work after one of our work requests has failed.
+//!
+//! The device has flushed the requests behind it and stopped sending. ib_mad mends that after a failure of
+//! its own requests only.
+
+use crate::{
+    bindings,
+    ib_smi::send_queue,
+    rdma::device::Device, //
+};
+use kernel::{
+    prelude::*,
+    sync::atomic::{
+        ordering,
+        Atomic, //
+    }, //
+};
+
+/// Who mends a queue pair.
+pub(super) struct Mender {
+    /// Whether it could not be brought back to work, which is said once.
+    stuck: Atomic<bool>,
+}
+
+impl Mender {
+    /// One whose queue pair works.
+    pub(super) const fn new() -> Self {
+        Self {
+            stuck: Atomic::new(false),
+        }
+    }
+
+    /// Brings the queue pair back to work. May sleep.
+    ///
+    /// # Safety
+    ///
+    /// `qp` must be one that ib_mad made for QP0.
+    #[cold]
+    pub(super) unsafe fn mend(&self, qp: *mut bindings::ib_qp) {
+        let Ok(mut attr) = KBox::new(bindings::ib_qp_attr::default(), GFP_KERNEL) else {
+            return;
+        };
+        attr.qp_state = bindings::ib_qp_state_IB_QPS_RTS;
+        attr.cur_qp_state = bindings::ib_qp_state_IB_QPS_SQE;
+        let mask =
+            bindings::ib_qp_attr_mask_IB_QP_STATE | bindings::ib_qp_attr_mask_IB_QP_CUR_STATE;
+        // SAFETY: By the safety requirements.
+        let mended = unsafe { bindings::ib_modify_qp(qp, &mut *attr, mask as c_int) };
+        if mended == 0 {
+            self.stuck.store(false, ordering::Relaxed);
+            send_queue::retry_flushed(qp);
+        } else if !self.stuck.xchg(true, ordering::Relaxed) {
+            // A packet can cause it, and many can again.
+            // SAFETY: The queue pair has its device.
+            let device = unsafe { Device::from_raw((*qp).device) };
+            pr_err!(
+                "{}: QP0 could not be brought back to work (error {mended})\n",
+                device.name()
+            );
+        }
+    }
+}
