@@ -13,7 +13,6 @@ use super::{
         Point, //
     },
     ledger,
-    livepatch,
     origin::{
         Departing,
         Origin, //
@@ -38,21 +37,16 @@ use crate::{
 /// Judges an SMP that is about to leave through `egress`, and advances it. Returns whether it is
 /// discarded.
 ///
-/// On a switch, an agent that names no port sends with `egress` 0: the path tells.
-///
-/// # Safety
-///
-/// `smp` must be what ib_mad hands to `smi_handle_dr_smp_send()`, or to `opa_smi_handle_dr_smp_send()` if it
-/// has the format of Omni-Path.
+/// `departing` is ib_mad's structure around it, if that is known. On a switch, an agent that names no port
+/// sends with `egress` 0: the path tells.
 #[inline(always)]
-pub(crate) unsafe fn judge(smp: *mut Smp, format: Format, is_switch: bool, egress: u8) -> bool {
-    // While in transition, ib_mad may call with an SMP that it has received.
-    let departing = if livepatch::settled() {
-        // SAFETY: By the safety requirements, and `dr::next_step()` has not sent it here.
-        unsafe { Departing::find(smp, format) }
-    } else {
-        None
-    };
+pub(crate) fn judge(
+    smp: &mut Smp,
+    format: Format,
+    departing: Option<Departing>,
+    is_switch: bool,
+    egress: u8,
+) -> bool {
     let origin = departing
         .as_ref()
         .map_or(Origin::UNKNOWN, Departing::origin);
@@ -60,19 +54,17 @@ pub(crate) unsafe fn judge(smp: *mut Smp, format: Format, is_switch: bool, egres
     let ports = origin
         .device
         .map_or(u8::MAX - 1, |device| device.phys_ports());
-    // SAFETY: By the safety requirements, the caller's alone.
-    let bytes = unsafe { &mut *smp };
-    let route = format.route(bytes);
+    let route = format.route(smp);
     let decision = dr::send(&route, arrival::node(is_switch, ports), egress);
     let hop = Hop {
         point: Point::Send,
-        smp: bytes,
+        smp,
         format,
         origin,
         is_switch,
         ingress: 0,
         decision,
-        obstacle: obstacle(bytes, &route, &decision),
+        obstacle: obstacle(smp, &route, &decision),
     };
     match &departing {
         Some(departing) => ledger::enter(&hop, departing),
@@ -84,7 +76,7 @@ pub(crate) unsafe fn judge(smp: *mut Smp, format: Format, is_switch: bool, egres
     if hop.is_discarded() {
         return true;
     }
-    smp::apply(bytes, format, &decision, true);
+    smp::apply(smp, format, &decision, true);
     if let (Verdict::Forward { egress: port }, Some(departing), 0) =
         (decision.verdict, departing, egress)
     {
