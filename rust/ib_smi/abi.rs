@@ -12,12 +12,8 @@
 use super::{
     arrival,
     departure,
-    livepatch::{
-        self,
-        Patch, //
-    },
+    livepatch::Patch,
     local,
-    origin::Departing,
     smp::{
         self,
         Format,
@@ -33,8 +29,6 @@ use crate::{
     bindings,
     dr::{
         self,
-        Direction,
-        DrSmp,
         NextStep, //
     },
     rdma::device::Device, //
@@ -96,96 +90,53 @@ const _: () = {
     ];
 };
 
-/// Each function that is replaced, and its replacement.
-const PAIRS: [(&CStr, *const ()); 11] = [
-    (
-        c"smi_handle_dr_smp_recv",
-        bindings::ib_smi_handle_dr_smp_recv as *const (),
-    ),
-    (
-        c"smi_handle_dr_smp_send",
-        bindings::ib_smi_handle_dr_smp_send as *const (),
-    ),
-    (
-        c"smi_check_forward_dr_smp",
-        bindings::ib_smi_check_forward_dr_smp as *const (),
-    ),
-    (
-        c"smi_get_fwd_port",
-        bindings::ib_smi_get_fwd_port as *const (),
-    ),
-    (
-        c"opa_smi_handle_dr_smp_recv",
-        bindings::ib_smi_opa_handle_dr_smp_recv as *const (),
-    ),
-    (
-        c"opa_smi_handle_dr_smp_send",
-        bindings::ib_smi_opa_handle_dr_smp_send as *const (),
-    ),
-    (
-        c"opa_smi_check_forward_dr_smp",
-        bindings::ib_smi_opa_check_forward_dr_smp as *const (),
-    ),
-    (
-        c"opa_smi_get_fwd_port",
-        bindings::ib_smi_opa_get_fwd_port as *const (),
-    ),
-    (
-        c"agent_send_response",
-        bindings::ib_smi_agent_send_response as *const (),
-    ),
-    (
-        c"local_completions",
-        bindings::ib_smi_local_completions as *const (),
-    ),
-    (c"", core::ptr::null()),
-];
-
 /// All replacements.
 // SAFETY: They have the types of what they replace, as checked above, and do the same job.
-pub(crate) static PATCH: Patch<11> = unsafe { Patch::new(PAIRS) };
-
-/// Where a function of ib_core's is in [`PAIRS`].
-const fn place(name: &CStr) -> usize {
-    let mut at = 0;
-    while !same(PAIRS[at].0.to_bytes(), name.to_bytes()) {
-        at += 1;
-    }
-    at
-}
-
-/// The functions that ib_mad asks first what becomes of an SMP that came in.
-const RECEIVE: (usize, usize) = (
-    place(c"smi_handle_dr_smp_recv"),
-    place(c"smi_check_forward_dr_smp"),
-);
-const OPA_RECEIVE: (usize, usize) = (
-    place(c"opa_smi_handle_dr_smp_recv"),
-    place(c"opa_smi_check_forward_dr_smp"),
-);
-
-const fn same(one: &[u8], other: &[u8]) -> bool {
-    let mut at = 0;
-    while at < one.len() && at < other.len() && one[at] == other[at] {
-        at += 1;
-    }
-    at == one.len() && at == other.len()
-}
-
-/// Returns whether what ib_mad hands to `smi_handle_dr_smp_send()`, or to its twin for Omni-Path, is about to be
-/// sent.
-///
-/// ib_core's own functions have it called for what came in and is for this node, too: so it is during a transition,
-/// and when another livepatch has one of them. But what came in is never at the start of its path.
-#[inline]
-fn is_sent(route: &DrSmp<'_>, format: Format) -> bool {
-    let (receive, check_forward) = match format {
-        Format::Ib => RECEIVE,
-        Format::Opa => OPA_RECEIVE,
-    };
-    let starts = route.direction == Direction::Outgoing && route.hop_ptr == 0 && route.hop_cnt != 0;
-    livepatch::settled() && PATCH.leads(receive) && (starts || PATCH.leads(check_forward))
-}
+pub(crate) static PATCH: Patch<11> = unsafe {
+    Patch::new([
+        (
+            c"smi_handle_dr_smp_recv",
+            bindings::ib_smi_handle_dr_smp_recv as *const (),
+        ),
+        (
+            c"smi_handle_dr_smp_send",
+            bindings::ib_smi_handle_dr_smp_send as *const (),
+        ),
+        (
+            c"smi_check_forward_dr_smp",
+            bindings::ib_smi_check_forward_dr_smp as *const (),
+        ),
+        (
+            c"smi_get_fwd_port",
+            bindings::ib_smi_get_fwd_port as *const (),
+        ),
+        (
+            c"opa_smi_handle_dr_smp_recv",
+            bindings::ib_smi_opa_handle_dr_smp_recv as *const (),
+        ),
+        (
+            c"opa_smi_handle_dr_smp_send",
+            bindings::ib_smi_opa_handle_dr_smp_send as *const (),
+        ),
+        (
+            c"opa_smi_check_forward_dr_smp",
+            bindings::ib_smi_opa_check_forward_dr_smp as *const (),
+        ),
+        (
+            c"opa_smi_get_fwd_port",
+            bindings::ib_smi_opa_get_fwd_port as *const (),
+        ),
+        (
+            c"agent_send_response",
+            bindings::ib_smi_agent_send_response as *const (),
+        ),
+        (
+            c"local_completions",
+            bindings::ib_smi_local_completions as *const (),
+        ),
+        (c"", core::ptr::null()),
+    ])
+};
 
 /// What the first two functions return.
 fn action(discarded: bool) -> bindings::smi_action {
@@ -217,38 +168,6 @@ unsafe fn received(
     let node = arrival::node(is_switch, port(phys_port_cnt.try_into().unwrap_or(0)));
     // SAFETY: By the safety requirements.
     action(unsafe { transit::receive(smp, format, node, port(port_num)) })
-}
-
-/// An SMP is about to be sent, or came in and is for this node.
-///
-/// # Safety
-///
-/// `smp` must be what ib_mad hands to `smi_handle_dr_smp_send()`, or to its twin if it has the format of Omni-Path,
-/// and the caller's alone.
-#[inline(always)]
-unsafe fn sent(
-    smp: *mut Smp,
-    format: Format,
-    is_switch: bool,
-    port_num: u32,
-) -> bindings::smi_action {
-    // SAFETY: By the safety requirements.
-    let sent = is_sent(&format.route(unsafe { &*smp }), format);
-    let departing = if sent {
-        // SAFETY: By the safety requirements, and it did not come in.
-        unsafe { Departing::find(smp, format) }
-    } else {
-        None
-    };
-    // SAFETY: By the safety requirements.
-    let smp = unsafe { &mut *smp };
-    action(departure::judge(
-        smp,
-        format,
-        departing,
-        is_switch,
-        port(port_num),
-    ))
 }
 
 /// What [`dr::next_step()`] is to ib_mad.
@@ -356,7 +275,7 @@ unsafe extern "C" fn rust_handle_dr_smp_send(
     port_num: u32,
 ) -> bindings::smi_action {
     // SAFETY: By the safety requirements.
-    unsafe { sent(smp.cast(), Format::Ib, is_switch, port_num) }
+    action(unsafe { departure::judge(smp.cast(), Format::Ib, is_switch, port(port_num)) })
 }
 
 /// In the place of `opa_smi_handle_dr_smp_send()`.
@@ -371,7 +290,7 @@ unsafe extern "C" fn rust_opa_handle_dr_smp_send(
     port_num: u32,
 ) -> bindings::smi_action {
     // SAFETY: By the safety requirements.
-    unsafe { sent(smp.cast(), Format::Opa, is_switch, port_num) }
+    action(unsafe { departure::judge(smp.cast(), Format::Opa, is_switch, port(port_num)) })
 }
 
 /// In the place of `agent_send_response()`.

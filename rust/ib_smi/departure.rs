@@ -13,6 +13,10 @@ use super::{
         Point, //
     },
     ledger,
+    livepatch::{
+        self,
+        Function, //
+    },
     origin::{
         Departing,
         Origin, //
@@ -37,16 +41,21 @@ use crate::{
 /// Judges an SMP that is about to leave through `egress`, and advances it. Returns whether it is
 /// discarded.
 ///
-/// `departing` is ib_mad's structure around it, if that is known. On a switch, an agent that names no port
-/// sends with `egress` 0: the path tells.
+/// On a switch, an agent that names no port sends with `egress` 0: the path tells.
+///
+/// # Safety
+///
+/// `smp` must be what ib_mad hands to `smi_handle_dr_smp_send()`, or to `opa_smi_handle_dr_smp_send()` if it
+/// has the format of Omni-Path.
 #[inline(always)]
-pub(crate) fn judge(
-    smp: &mut Smp,
-    format: Format,
-    departing: Option<Departing>,
-    is_switch: bool,
-    egress: u8,
-) -> bool {
+pub(crate) unsafe fn judge(smp: *mut Smp, format: Format, is_switch: bool, egress: u8) -> bool {
+    // SAFETY: By the safety requirements.
+    let departing = if is_sent(&format.route(unsafe { &*smp }), format) {
+        // SAFETY: By the safety requirements, and it did not come in.
+        unsafe { Departing::find(smp, format) }
+    } else {
+        None
+    };
     let origin = departing
         .as_ref()
         .map_or(Origin::UNKNOWN, Departing::origin);
@@ -54,17 +63,19 @@ pub(crate) fn judge(
     let ports = origin
         .device
         .map_or(u8::MAX - 1, |device| device.phys_ports());
-    let route = format.route(smp);
+    // SAFETY: By the safety requirements, the caller's alone.
+    let bytes = unsafe { &mut *smp };
+    let route = format.route(bytes);
     let decision = dr::send(&route, arrival::node(is_switch, ports), egress);
     let hop = Hop {
         point: Point::Send,
-        smp,
+        smp: bytes,
         format,
         origin,
         is_switch,
         ingress: 0,
         decision,
-        obstacle: obstacle(smp, &route, &decision),
+        obstacle: obstacle(bytes, &route, &decision),
     };
     match &departing {
         Some(departing) => ledger::enter(&hop, departing),
@@ -76,13 +87,27 @@ pub(crate) fn judge(
     if hop.is_discarded() {
         return true;
     }
-    smp::apply(smp, format, &decision, true);
+    smp::apply(bytes, format, &decision, true);
     if let (Verdict::Forward { egress: port }, Some(departing), 0) =
         (decision.verdict, departing, egress)
     {
         departing.set_egress(port);
     }
     false
+}
+
+/// Returns whether what ib_mad hands over is about to be sent, and did not come in.
+///
+/// By ib_core's own functions a request that came in and is for this node is handed over, too: so it is during a
+/// transition, and when another livepatch has one of them. But such a one is never at the start of its path.
+#[inline]
+fn is_sent(route: &DrSmp<'_>, format: Format) -> bool {
+    let (receive, check_forward) = match format {
+        Format::Ib => (Function::Receive, Function::CheckForward),
+        Format::Opa => (Function::OpaReceive, Function::OpaCheckForward),
+    };
+    let starts = route.direction == Direction::Outgoing && route.hop_ptr == 0 && route.hop_cnt != 0;
+    livepatch::settled() && livepatch::leads(receive) && (starts || livepatch::leads(check_forward))
 }
 
 /// What stands against an SMP that the rules would let pass.
