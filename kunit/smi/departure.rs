@@ -11,7 +11,10 @@ use crate::{
     ib_smi::{
         asked,
         departure,
-        livepatch,
+        livepatch::{
+            self,
+            Taken, //
+        },
         trace::{
             self,
             Fired, //
@@ -50,6 +53,7 @@ use Fate::{
 pub(crate) struct Departure {
     name: &'static str,
     settled: bool,
+    taken: Taken,
     flaw: Flaw,
     is_switch: bool,
     egress: u8,
@@ -89,10 +93,12 @@ impl Departure {
         let smp = made_up.departing(packet, self.flaw);
         trace::fired();
         livepatch::settle(self.settled);
+        livepatch::take(self.taken);
         // SAFETY: The SMP has such a structure behind it.
         let discarded =
             unsafe { departure::judge(smp, format(packet), self.is_switch, self.egress) };
         livepatch::settle(true);
+        livepatch::take(Taken::Nothing);
 
         // SAFETY: The made-up device is still there.
         let hop_ptr = unsafe { (*smp)[6] };
@@ -118,6 +124,7 @@ impl Departure {
 const SWITCH: Departure = Departure {
     name: "",
     settled: true,
+    taken: Taken::Nothing,
     flaw: Flaw::None,
     is_switch: true,
     egress: 0,
@@ -164,6 +171,12 @@ impl Table for Departures {
             flaw: Flaw::BackPointer, smp: request(0, 2).initial(&[0, 1]), fate: Discard(4), ..SWITCH },
         Departure { name: "in transition: no structure is looked for",
             settled: false, fate: Leave(1, 0), ..SWITCH },
+        Departure { name: "another livepatch says what is for this node: nothing that came in starts",
+            taken: Taken::CheckForward, ..SWITCH },
+        Departure { name: "another livepatch says what is for this node: it may have come in",
+            taken: Taken::CheckForward, smp: response(3, 2).back(&[1, 2]), fate: Leave(2, 0), ..SWITCH },
+        Departure { name: "another livepatch judges what comes in: no structure is looked for",
+            taken: Taken::Receive, fate: Leave(1, 0), ..SWITCH },
 
         Departure { name: "start at a CA",
             smp: request(0, 2).initial(&[1, 2]), fate: Leave(1, 0), ..CA },
@@ -203,4 +216,4 @@ impl Table for Departures {
     ];
 }
 
-const _: () = assert!(Departures::ROWS.len() == 27);
+const _: () = assert!(Departures::ROWS.len() == 30);

@@ -13,7 +13,10 @@ use super::{
         Point, //
     },
     ledger,
-    livepatch,
+    livepatch::{
+        self,
+        Function, //
+    },
     origin::{
         Departing,
         Origin, //
@@ -46,9 +49,9 @@ use crate::{
 /// has the format of Omni-Path.
 #[inline(always)]
 pub(crate) unsafe fn judge(smp: *mut Smp, format: Format, is_switch: bool, egress: u8) -> bool {
-    // While in transition, ib_mad may call with an SMP that it has received.
-    let departing = if livepatch::settled() {
-        // SAFETY: By the safety requirements, and `dr::next_step()` has not sent it here.
+    // SAFETY: By the safety requirements.
+    let departing = if is_sent(&format.route(unsafe { &*smp }), format) {
+        // SAFETY: By the safety requirements, and it did not come in.
         unsafe { Departing::find(smp, format) }
     } else {
         None
@@ -91,6 +94,20 @@ pub(crate) unsafe fn judge(smp: *mut Smp, format: Format, is_switch: bool, egres
         departing.set_egress(port);
     }
     false
+}
+
+/// Returns whether what ib_mad hands over is about to be sent, and did not come in.
+///
+/// By ib_core's own functions a request that came in and is for this node is handed over, too: so it is during a
+/// transition, and when another livepatch has one of them. But such a one is never at the start of its path.
+#[inline]
+fn is_sent(route: &DrSmp<'_>, format: Format) -> bool {
+    let (receive, check_forward) = match format {
+        Format::Ib => (Function::Receive, Function::CheckForward),
+        Format::Opa => (Function::OpaReceive, Function::OpaCheckForward),
+    };
+    let starts = route.direction == Direction::Outgoing && route.hop_ptr == 0 && route.hop_cnt != 0;
+    livepatch::settled() && livepatch::leads(receive) && (starts || livepatch::leads(check_forward))
 }
 
 /// What stands against an SMP that the rules would let pass.

@@ -3,7 +3,8 @@
 //! The livepatch that puts our functions in the place of ib_core's.
 //!
 //! During a transition, which takes a second or two, a task may still call the old function at one
-//! step of an SMP and a new one at the next. [`settled`] tells whether only new ones are called.
+//! step of an SMP and a new one at the next. [`settled`] tells whether only new ones are called. And
+//! another livepatch may come on top and take a function that is ours; [`leads`] tells that.
 //!
 //! C header: [`include/linux/livepatch.h`](srctree/include/linux/livepatch.h)
 
@@ -34,6 +35,71 @@ static SETTLED: Atomic<bool> = Atomic::new(false);
 #[inline]
 pub(crate) fn settled() -> bool {
     once::read(&SETTLED)
+}
+
+/// A function that ib_mad asks what becomes of an SMP that came in.
+#[derive(Clone, Copy)]
+pub(crate) enum Function {
+    /// `smi_handle_dr_smp_recv()`.
+    Receive,
+    /// `smi_check_forward_dr_smp()`.
+    CheckForward,
+    /// `opa_smi_handle_dr_smp_recv()`.
+    OpaReceive,
+    /// `opa_smi_check_forward_dr_smp()`.
+    OpaCheckForward,
+}
+
+/// Our replacement of a function, in livepatch's list of all that there are, of which the first is called.
+///
+/// # Invariants
+///
+/// `node` is 0, or the address of a list node that is there as long as the module.
+struct Place {
+    function: &'static CStr,
+    node: Atomic<usize>,
+    /// What was before it when it was the first.
+    head: Atomic<usize>,
+}
+
+/// The places of [`Function`], in its order.
+static PLACES: [Place; 4] = [
+    Place::new(c"smi_handle_dr_smp_recv"),
+    Place::new(c"smi_check_forward_dr_smp"),
+    Place::new(c"opa_smi_handle_dr_smp_recv"),
+    Place::new(c"opa_smi_check_forward_dr_smp"),
+];
+
+impl Place {
+    const fn new(function: &'static CStr) -> Self {
+        // INVARIANT: It is 0.
+        Self {
+            function,
+            node: Atomic::new(0),
+            head: Atomic::new(0),
+        }
+    }
+
+    /// What is before our replacement; 0 if it is not known yet.
+    #[inline]
+    fn before(&self) -> usize {
+        let node: *const bindings::list_head =
+            core::ptr::with_exposed_provenance(self.node.load(ordering::Relaxed));
+        if node.is_null() {
+            return 0;
+        }
+        // SAFETY: By the type invariants; livepatch writes the pointer at once.
+        unsafe { (&raw const (*node).prev).read_volatile() }.addr()
+    }
+}
+
+/// Returns whether no other livepatch has come on top of ours at a function, once ours was
+/// [settled](settled).
+#[inline]
+pub(crate) fn leads(function: Function) -> bool {
+    PLACES
+        .get(function as usize)
+        .is_some_and(|place| place.before() == place.head.load(ordering::Relaxed))
 }
 
 /// The name of the module that is patched; none if ib_core is built into the kernel.
@@ -107,13 +173,35 @@ impl<const N: usize> Patch<N> {
 ///
 /// # Safety
 ///
-/// Only livepatch may call it.
-unsafe extern "C" fn post_patch(_object: *mut bindings::klp_object) {
+/// Only livepatch may call it, with the object of a [`Patch`].
+unsafe extern "C" fn post_patch(object: *mut bindings::klp_object) {
+    // SAFETY: By the safety requirements.
+    let mut func = unsafe { (*object).funcs };
+    // SAFETY: The list ends in a zeroed one, by the type invariants of `Patch`.
+    while let Some(name) = unsafe { (*func).old_name.as_ref() } {
+        // SAFETY: The name is a string of C's, which `Patch::new()` got as such.
+        note(unsafe { CStr::from_char_ptr(name) }, func);
+        // SAFETY: It was not the last one.
+        func = unsafe { func.add(1) };
+    }
     // Between two of the functions ib_mad does not sleep, so that a task that has slept is past them.
     // SAFETY: Livepatch calls back where one may sleep.
     unsafe { bindings::ib_smi_synchronize_rcu_tasks() };
     SETTLED.store(true, ordering::Relaxed);
     pr_info!("directed-route SMPs are handled here\n");
+}
+
+/// Notes the place of a function, if it is to be known. Livepatch holds its lock: nobody is on top of it yet.
+fn note(name: &CStr, func: *const bindings::klp_func) {
+    for place in PLACES.iter().filter(|place| place.function == name) {
+        // SAFETY: Only a field's address is taken.
+        let node = unsafe { &raw const (*func).stack_node };
+        // INVARIANT: A patch is static.
+        place
+            .node
+            .store(node.expose_provenance(), ordering::Relaxed);
+        place.head.store(place.before(), ordering::Relaxed);
+    }
 }
 
 /// Tasks begin to go back to the old functions.

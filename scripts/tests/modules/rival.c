@@ -9,29 +9,39 @@
 #include <rdma/ib_smi.h>
 #include <rdma/ib_verbs.h>
 
-static unsigned long calls;
-module_param(calls, ulong, 0444);
-MODULE_PARM_DESC(calls, "How often its functions were called");
+#include "smi.h"
+
+static unsigned long asked;
+module_param(asked, ulong, 0444);
+MODULE_PARM_DESC(asked, "How often it was asked what becomes of an SMP");
 
 /* Lanes of 2.5 Gbit/s; nobody in the tests asks for any but the slowest. */
 static int rival_rate_to_mult(enum ib_rate rate)
 {
-	calls++;
 	return 1;
 }
 
-/* The next element of the path that the SMP follows. */
-static int rival_get_fwd_port(struct ib_smp *smp)
+/* As ib_core's own. */
+static enum smi_forward_action rival_check_forward(struct ib_smp *smp)
 {
-	calls++;
-	if (ib_get_smp_direction(smp))
-		return smp->hop_ptr ? smp->return_path[smp->hop_ptr - 1] : 0;
-	return smp->hop_ptr < IB_SMP_MAX_PATH_HOPS - 1 ? smp->initial_path[smp->hop_ptr + 1] : 0;
+	u8 at = smp->hop_ptr, end = smp->hop_cnt;
+
+	asked++;
+	if (ib_get_smp_direction(smp)) {
+		if (at >= 2 && at <= end)
+			return IB_SMI_FORWARD;
+		return at == 1 && smp->dr_slid != IB_LID_PERMISSIVE ? IB_SMI_SEND : IB_SMI_LOCAL;
+	}
+	if (at && at < end)
+		return IB_SMI_FORWARD;
+	if (at == end)
+		return smp->dr_dlid == IB_LID_PERMISSIVE ? IB_SMI_SEND : IB_SMI_LOCAL;
+	return at == end + 1 ? IB_SMI_SEND : IB_SMI_LOCAL;
 }
 
 static struct klp_func funcs[] = {
 	{ .old_name = "ib_rate_to_mult", .new_func = rival_rate_to_mult },
-	{ .old_name = "smi_get_fwd_port", .new_func = rival_get_fwd_port },
+	{ .old_name = "smi_check_forward_dr_smp", .new_func = rival_check_forward },
 	{ }
 };
 
