@@ -99,7 +99,7 @@ impl Place {
 pub(crate) fn leads(function: Function) -> bool {
     PLACES
         .get(function as usize)
-        .is_some_and(|place| place.before() == place.head.load(ordering::Relaxed))
+        .is_some_and(|place| place.before() == once::read(&place.head))
 }
 
 /// The name of the module that is patched; none if ib_core is built into the kernel.

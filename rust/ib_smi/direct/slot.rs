@@ -11,6 +11,7 @@ use super::{
 use crate::{
     bindings,
     ib_smi::smp,
+    once,
     rdma::agent::Ah, //
 };
 use core::cell::UnsafeCell;
@@ -142,7 +143,7 @@ impl Slots {
     /// Takes a free slot.
     #[inline]
     pub(super) fn claim(&self) -> Option<Claimed<'_>> {
-        let mut free = self.free.load(ordering::Relaxed);
+        let mut free = once::read(&self.free);
         while free != 0 {
             match self
                 .free
@@ -200,7 +201,7 @@ impl<'a> Claimed<'a> {
         // SAFETY: Ours by the type invariants.
         let (to, load) = unsafe { (&mut *self.0.packet.get(), &mut *self.0.load.get()) };
         if let (Some(to), Some(from)) = (to.get_mut(..copied), packet.mad.get(..copied)) {
-            to.copy_from_slice(from);
+            smp::copy(from, to);
         }
         if let Some(smp) = to.first_chunk_mut() {
             smp::apply(smp, packet.way.format, &packet.way.decision, true);
