@@ -97,24 +97,6 @@ fn field<const N: usize>(smp: &Smp, at: usize) -> [u8; N] {
         .unwrap_or([0; N])
 }
 
-/// Copies a MAD into as much room.
-///
-/// An InfiniBand SMP goes in four parts, for which the compiler moves words: a call would take twice as many
-/// instructions on a processor without fast ones for strings.
-#[inline(always)]
-pub(crate) fn copy(from: &[u8], to: &mut [u8]) {
-    let (Ok(smp), Ok(room)) = (<&Smp>::try_from(from), <&mut Smp>::try_from(&mut *to)) else {
-        return to.copy_from_slice(from);
-    };
-    for at in [0, 64, 128, 192] {
-        let part = smp.get(at..).and_then(<[u8]>::first_chunk::<64>);
-        let room = room.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
-        if let (Some(part), Some(room)) = (part, room) {
-            *room = *part;
-        }
-    }
-}
-
 /// The length of an Omni-Path MAD that came in as so many bytes, with the area of the GRH.
 pub(crate) fn opa_len(received: u32) -> usize {
     usize::try_from(received)
