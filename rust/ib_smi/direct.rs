@@ -152,7 +152,7 @@ impl Queue {
     }
 
     /// Sends an SMP now, or when a slot gets free. May sleep.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send(&self, packet: Packet<'_>) -> Result<(), Obstacle> {
         match self.slots.claim() {
             Some(slot) => self.post(slot, packet),
@@ -161,7 +161,7 @@ impl Queue {
     }
 
     /// Posts an SMP through a slot.
-    #[inline]
+    #[inline(always)]
     fn post(&self, slot: Claimed<'_>, packet: Packet<'_>) -> Result<(), Obstacle> {
         slot.load(packet, self.room);
         self.submit(&slot).map_err(|_| {
@@ -171,7 +171,7 @@ impl Queue {
     }
 
     /// Leaves a slot that is loaded to the device; it comes back to [`done`] unless this fails.
-    #[inline]
+    #[inline(always)]
     fn submit(&self, slot: &Claimed<'_>) -> Result {
         let qp = self.agent.qp();
         let (len, egress, ah) = slot.address();

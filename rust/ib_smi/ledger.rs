@@ -317,6 +317,7 @@ impl Table {
 
     /// The same where several requests have the TID.
     #[cold]
+    #[inline(never)]
     fn note_in_each(&self, hop: &Hop<'_>, reason: u8) {
         for slot in self.of(smp::tid(hop.smp)) {
             // At another node, the TID does not tell whose it is.
@@ -326,7 +327,7 @@ impl Table {
     }
 
     /// Notes a hop of the request in a slot, if it is `own`; and that it is answered, if it is that.
-    #[inline]
+    #[inline(always)]
     fn note_in(&self, slot: &Slot, hop: &Hop<'_>, reason: u8, own: bool) {
         let now = now();
         if own {

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     ib_smi::hop::Obstacle,
+    once,
     rdma::agent::Ah, //
 };
 use kernel::{
@@ -80,7 +81,7 @@ impl Backlog {
     /// How many wait.
     #[inline]
     pub(super) fn len(&self) -> u32 {
-        self.count.load(ordering::Acquire)
+        once::read(&self.count)
     }
 
     /// Lets an SMP wait. May sleep.
