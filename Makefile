@@ -67,6 +67,10 @@ fuzz-host: ## libFuzzer on what runs on the host, FUZZ_SECONDS (30) for each tar
 bench: ## instructions of a hop, an answer, a request and more, into Documentation/benchmarks
 	@$(S)/bench-smi
 
+.PHONY: bench-steps
+bench-steps: ## what CALLS (4) of the module are made of, instruction by instruction, with EVENT on
+	@$(S)/bench-steps '$(or $(CALLS),4)' '$(EVENT)'
+
 .PHONY: bench-fabric
 bench-fabric: ## what nodes of the fabric take, and whether packets get lost
 	@$(S)/bench-fabric
