@@ -47,7 +47,8 @@ pub(super) struct Slot {
     ah: UnsafeCell<Option<Ah>>,
     /// Where the device finds the packet, once it is mapped.
     dma: Option<u64>,
-    index: u32,
+    /// Its bit in [`Slots::free`].
+    bit: u32,
     queue: *const Queue,
 }
 
@@ -104,7 +105,7 @@ impl Slots {
                     load: UnsafeCell::new(None),
                     ah: UnsafeCell::new(None),
                     dma: None,
-                    index,
+                    bit: 1u32 << index,
                     queue,
                 },
                 GFP_KERNEL,
@@ -118,7 +119,7 @@ impl Slots {
             // SAFETY: Always safe to call with a device.
             to_result(unsafe { bindings::ib_smi_dma_mapping_error(device, dma) })?;
             slot.dma = Some(dma);
-            self.free.add(1u32 << slot.index, ordering::Relaxed);
+            self.free.add(slot.bit, ordering::Relaxed);
         }
         Ok(())
     }
@@ -168,7 +169,7 @@ impl Slots {
     pub(super) fn release(&self, slot: Claimed<'_>) {
         // SAFETY: Ours by the type invariants.
         drop(unsafe { (*slot.0.ah.get()).take() });
-        self.free.fetch_add(1u32 << slot.0.index, ordering::Full);
+        self.free.fetch_add(slot.0.bit, ordering::Full);
     }
 }
 
