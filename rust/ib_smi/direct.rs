@@ -163,18 +163,18 @@ impl Queue {
     /// Posts an SMP through a slot.
     #[inline]
     fn post(&self, slot: Claimed<'_>, packet: Packet<'_>) -> Result<(), Obstacle> {
-        slot.load(packet, self.room);
-        self.submit(&slot).map_err(|_| {
+        let load = slot.load(packet, self.room);
+        self.submit(&slot, load).map_err(|_| {
             self.slots.release(slot);
             Obstacle::PostFailed
         })
     }
 
-    /// Leaves a slot that is loaded to the device; it comes back to [`done`] unless this fails.
+    /// Leaves a slot that is loaded, with so many bytes for a port, to the device; it comes back to [`done`]
+    /// unless this fails.
     #[inline]
-    fn submit(&self, slot: &Claimed<'_>) -> Result {
+    fn submit(&self, slot: &Claimed<'_>, (len, egress): (usize, u8)) -> Result {
         let qp = self.agent.qp();
-        let (len, egress, ah) = slot.address();
         let mut sge = bindings::ib_sge {
             addr: slot.dma(),
             length: len as u32,
@@ -182,7 +182,7 @@ impl Queue {
             lkey: unsafe { (*(*qp).pd).local_dma_lkey },
         };
         let mut wr = bindings::ib_ud_wr {
-            ah: ah.unwrap_or(&self.permissive).as_raw(),
+            ah: slot.ah().unwrap_or(&self.permissive).as_raw(),
             remote_qpn: 0,
             remote_qkey: bindings::IB_QP_SET_QKEY,
             port_num: egress.into(),
@@ -265,7 +265,8 @@ impl Queue {
     #[cold]
     fn failed(&self, slot: &mut Claimed<'_>, status: bindings::ib_wc_status) -> bool {
         let flushed = status == bindings::ib_wc_status_IB_WC_WR_FLUSH_ERR;
-        if flushed && slot.may_go_again() && self.submit(slot).is_ok() {
+        let load = flushed.then(|| slot.once_more()).flatten();
+        if load.is_some_and(|load| self.submit(slot, load).is_ok()) {
             return true;
         }
         if let Some((mad, way)) = slot.smp() {

@@ -39,6 +39,8 @@ pub(super) struct Slot {
     /// As many bytes as a MAD of the port can have.
     packet: UnsafeCell<KVec<u8>>,
     load: UnsafeCell<Option<Load>>,
+    /// Where a LID-routed part begins.
+    ah: UnsafeCell<Option<Ah>>,
     /// Where the device finds the packet, once it is mapped.
     dma: Option<u64>,
     index: u32,
@@ -46,11 +48,11 @@ pub(super) struct Slot {
 }
 
 /// What is to be known of the SMP in a slot.
+#[derive(Clone, Copy)]
 struct Load {
     /// How many bytes of it are sent.
     len: usize,
     way: Way,
-    ah: Option<Ah>,
     /// How often the device may still flush it before it is lost.
     again: u8,
 }
@@ -96,6 +98,7 @@ impl Slots {
                     cqe: Opaque::new(bindings::ib_cqe { done: Some(done) }),
                     packet: UnsafeCell::new(KVec::from_elem(0, room, GFP_KERNEL)?),
                     load: UnsafeCell::new(None),
+                    ah: UnsafeCell::new(None),
                     dma: None,
                     index,
                     queue,
@@ -160,7 +163,7 @@ impl Slots {
     #[inline]
     pub(super) fn release(&self, slot: Claimed<'_>) {
         // SAFETY: Ours by the type invariants.
-        drop(unsafe { (*slot.0.load.get()).take() });
+        drop(unsafe { (*slot.0.ah.get()).take() });
         self.free.fetch_add(1u32 << slot.0.index, ordering::Full);
     }
 }
@@ -193,52 +196,55 @@ impl<'a> Claimed<'a> {
         self.0.cqe.get()
     }
 
-    /// Copies an SMP into the slot, as it leaves.
+    /// Copies an SMP into the slot, as it leaves. Returns how many bytes are sent, and by which external port
+    /// of a switch.
     #[inline]
-    pub(super) fn load(&self, packet: Packet<'_>, room: usize) {
+    pub(super) fn load(&self, packet: Packet<'_>, room: usize) -> (usize, u8) {
         let copied = packet.mad.len().min(room);
         // SAFETY: Ours by the type invariants.
-        let (to, load) = unsafe { (&mut *self.0.packet.get(), &mut *self.0.load.get()) };
+        let (to, load, ah) = unsafe {
+            (
+                &mut *self.0.packet.get(),
+                &mut *self.0.load.get(),
+                &mut *self.0.ah.get(),
+            )
+        };
         if let (Some(to), Some(from)) = (to.get_mut(..copied), packet.mad.get(..copied)) {
             to.copy_from_slice(from);
         }
         if let Some(smp) = to.first_chunk_mut() {
             smp::apply(smp, packet.way.format, &packet.way.decision, true);
         }
+        let (len, way) = (packet.len.min(room), packet.way);
         *load = Some(Load {
-            len: packet.len.min(room),
-            way: packet.way,
-            ah: packet.ah,
+            len,
+            way,
             again: AGAIN,
         });
+        *ah = packet.ah;
+        (len, way.egress)
     }
 
-    /// How many bytes are sent, the external port by which a switch sends them, and the address handle if
-    /// a LID-routed part begins.
+    /// The address handle, if a LID-routed part begins.
     #[inline]
-    pub(super) fn address(&self) -> (usize, u8, Option<&Ah>) {
+    pub(super) fn ah(&self) -> Option<&Ah> {
         // SAFETY: Ours by the type invariants.
-        match unsafe { &*self.0.load.get() } {
-            Some(load) => (load.len, load.way.egress, load.ah.as_ref()),
-            None => (0, 0, None),
-        }
+        unsafe { (*self.0.ah.get()).as_ref() }
     }
 
-    /// Whether the SMP may be posted again, of which the device has flushed the request; that counts.
-    pub(super) fn may_go_again(&mut self) -> bool {
+    /// What [`Claimed::load`] has returned, if the SMP may be posted again, of which the device has flushed
+    /// the request; that counts.
+    pub(super) fn once_more(&mut self) -> Option<(usize, u8)> {
         // SAFETY: Ours by the type invariants.
-        let load = unsafe { &mut *self.0.load.get() };
-        let left = load.as_mut().and_then(|load| {
-            load.again = load.again.checked_sub(1)?;
-            Some(())
-        });
-        left.is_some()
+        let load = unsafe { (*self.0.load.get()).as_mut() }?;
+        load.again = load.again.checked_sub(1)?;
+        Some((load.len, load.way.egress))
     }
 
     /// The SMP, and its way, if there is one.
     pub(super) fn smp(&self) -> Option<(&[u8], Way)> {
         // SAFETY: Ours by the type invariants.
-        let (packet, load) = unsafe { (&*self.0.packet.get(), &*self.0.load.get()) };
-        load.as_ref().map(|load| (&packet[..], load.way))
+        let (packet, load) = unsafe { (&*self.0.packet.get(), *self.0.load.get()) };
+        load.map(|load| (&packet[..], load.way))
     }
 }
