@@ -350,7 +350,7 @@ def walk_smp(_first):
                 bad.append(f"smp, {who}, allocation {number}: nothing gets through any more")
                 print(bad[-1], flush=True)
                 break
-            count += answer is None
+            count += not answer
             if left and who == "the sender":
                 break
         print(f"smp, {who}: {number} allocations, {count} without an answer", flush=True)
