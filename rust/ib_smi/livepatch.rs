@@ -84,7 +84,7 @@ impl Place {
     #[inline]
     fn before(&self) -> usize {
         let node: *const bindings::list_head =
-            core::ptr::with_exposed_provenance(self.node.load(ordering::Relaxed));
+            core::ptr::with_exposed_provenance(once::read(&self.node));
         if node.is_null() {
             return 0;
         }
