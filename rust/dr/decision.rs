@@ -12,7 +12,6 @@ use super::{
 
 /// What becomes of the SMP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)] // Every hop asks several times which it is: so, that is one byte.
 pub enum Verdict {
     /// It is for this node: its SMA or SM.
     Local,
