@@ -70,6 +70,11 @@ linux_of() {
 	echo "linux-$(series_of "$(release_of "$1")")"
 }
 
+# Options of a guest of one processor whose clock counts instructions. The processor has no fast string instructions,
+# of which the clock would count each byte.
+# shellcheck disable=SC2034 # for who includes this
+COUNTING=(--icount --qemu=-cpu "--qemu=max,-erms,-fsrm,-fsrs,-fzrm")
+
 # need_root COMMAND...: what to run as root, for the message.
 need_root() {
 	[ "$(id -u)" = 0 ] || die "this needs root: try 'sudo $*'"

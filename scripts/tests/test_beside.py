@@ -169,7 +169,6 @@ def held(guest):
     return {name for name in CALLS if re.search(rf"^{name} .*\(\d+\)[ R]* I ", text, re.MULTILINE)}
 
 
-
 def refuse(guest, module):
     """Loads a module that has to be refused, and returns what the kernel's log says of it."""
     guest.dmesg(clear=True)
