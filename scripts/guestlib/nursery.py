@@ -3,9 +3,9 @@
 """A warm Python in a guest of the tests, which forks to run a script for a caller.
 
 The caller is `python` beside this file: it writes its process number to the pipe `ask`. Arguments, environment,
-folder and standard files of the script are the caller's, as /proc has them. To the pipe named after its
-number the caller gets the number of the script's process, or `no`, and at its end its status, which is
-that of a signal below zero.
+folder and standard files of the script are the caller's, as /proc has them. The caller finds the number
+of the script's process, or `no`, in the file NUMBER.child, and at its end its status, which is that of a
+signal below zero, in NUMBER.status. The pipe NUMBER wakes it for each.
 """
 
 import atexit
@@ -98,16 +98,18 @@ class Script:
         Raises OSError when a fork would not do for this caller, who is told.
         """
         proc = Path("/proc") / number
+        self.number = number
         self.arguments = None
         self.caller = None
-        self.answer = os.open(FOLDER / number, os.O_WRONLY)
+        # Not to wait for a caller that is gone.
+        self.answer = os.open(FOLDER / number, os.O_RDWR)
         try:
             self.caller = os.pidfd_open(int(number))
             of = fields(proc)
             if not alike(proc, of):
                 raise PermissionError
         except OSError:
-            self.tell("no")
+            self.tell("child", "no")
             self.close()
             raise
         self.child = os.fork()
@@ -115,12 +117,12 @@ class Script:
             self.arguments = become(proc, of, self.caller)
             return
         self.pidfd = os.pidfd_open(self.child)
-        self.tell(self.child)
+        self.tell("child", self.child)
 
-    def tell(self, word):
-        """Answers the caller, who may be gone."""
-        with contextlib.suppress(BrokenPipeError):
-            os.write(self.answer, f"{word}\n".encode())
+    def tell(self, name, word):
+        """Answers the caller."""
+        (FOLDER / f"{self.number}.{name}").write_text(f"{word}\n", encoding="ascii")
+        os.write(self.answer, b"\n")
 
     def close(self):
         """Closes what was opened for the caller."""
@@ -135,7 +137,7 @@ class Script:
     def end(self):
         """Tells the caller how the script ended."""
         _, ended = os.waitpid(self.child, 0)
-        self.tell(os.waitstatus_to_exitcode(ended))
+        self.tell("status", os.waitstatus_to_exitcode(ended))
         os.close(self.pidfd)
         self.close()
 

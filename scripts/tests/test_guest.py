@@ -245,6 +245,11 @@ class TestWarmPython:
         # Once an abandoned script has ended, the nursery is alone.
         guest.check("for i in 1 2 3 4 5 6 7 8 9 10; do [ $(pgrep -cf nursery.py) = 1 ] && exit; sleep 0.5; done; false")
 
+    def test_what_wakes_is_no_answer(self, guest):
+        """A wake at any moment, as when a wait ends in the middle of one, leaves the status what it is."""
+        wake = "for pipe in /run/guest/nursery/[0-9]*; do [ ! -p $pipe ] || echo 1<>$pipe; done"
+        assert guest.run(f"/tmp/script 3 4 </dev/null & sleep 1; {wake}; sleep 1; {wake}; wait $!")[0] == 3
+
     def test_others_have_their_own(self, guest):
         """Where a fork would not be what the caller asked for."""
         for wrap in ("unshare -n", "unshare -pf", "setpriv --reuid=65534 --clear-groups", "env PYTHONPATH= python3 -B"):
