@@ -51,6 +51,13 @@ test-debug: ## the tests in guests on a kernel with KASAN, lockdep and more, whi
 	@$(S)/build debug
 	@IB_SMI_KERNEL=debug $(S)/test -k '$(subst $(space), or ,$(DEBUG_TESTS:%=test_%))' $(PYTEST)
 
+KCSAN_TESTS := plant smi origin counters send_queue fabric
+
+.PHONY: test-kcsan
+test-kcsan: ## the same on a kernel with KCSAN, which looks for data races
+	@$(S)/build kcsan
+	@IB_SMI_KERNEL=kcsan $(S)/test -k '$(subst $(space), or ,$(KCSAN_TESTS:%=test_%))' $(PYTEST)
+
 .PHONY: stress
 stress: ## load and unload under traffic, CYCLES times (1000), with WITH=links,nodes,reversals besides
 	@$(S)/build $(or $(KERNEL),stock)

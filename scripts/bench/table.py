@@ -206,7 +206,7 @@ def load_table(runs):
                        ("first", "the first SMP through a switch is answered")):
         yield f"{what}, after", f"{runs.numbers('numbers', name).times(1e-6).text()} ms"
     yield "the module itself", f"{runs.numbers('numbers', 'size').times(1 / 1024).text()} kB"
-    yield "allocated once, most of it the ledger", f"{runs.numbers('numbers', 'fixed-ib_smi').times(1 / 1024).text(1)} kB"
+    yield "allocated once, the ledger for 256 requests among it", f"{runs.numbers('numbers', 'fixed-ib_smi').times(1 / 1024).text(1)} kB"
     each = runs.numbers("numbers", "port-ib_smi"), runs.numbers("numbers", "port-ib_core")
     yield "allocated for each port", f"{each[0].times(1 / 1024).text(1)} kB"
     yield "by ib_core, for the agents of each port", f"{each[1].times(1 / 1024).text(1)} kB"

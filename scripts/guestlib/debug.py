@@ -10,8 +10,8 @@ KERNELS = ("debug",)
 # All reports and not only the first; and with what it takes for kmemleak to see every leak.
 ARGUMENTS = "kasan_multi_shot slab_debug=FZU"
 
-# How much longer they may take.
-SLOWNESS = 4
+# How much longer a kernel may take.
+SLOWNESS = {"debug": 4, "kcsan": 6}
 
 KMEMLEAK = "/sys/kernel/debug/kmemleak"
 

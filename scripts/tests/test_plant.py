@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Faults on purpose, on the debug kernel: each kind is seen, so that its silence elsewhere means something."""
+"""Faults on purpose, on the kernels that look for such: each kind is seen, so that its silence elsewhere means something."""
 
 import pytest
 
@@ -7,11 +7,13 @@ from conftest import KERNEL
 from guestlib import debug, reports
 from guestlib.guest import Guest, new_results
 
-pytestmark = pytest.mark.skipif(KERNEL != "debug", reason="takes minutes: 'make test-debug'")
+pytestmark = pytest.mark.skipif(KERNEL not in ("debug", "kcsan"), reason="takes minutes: 'make test-debug', 'make test-kcsan'")
+debug_only = pytest.mark.skipif(KERNEL == "kcsan", reason="not what KCSAN looks for")
 
 # The fault's number in modules/plant.rs, what has to be set before, and how the report begins. A report of KASAN
 # ends lockdep, so that those come last.
-FAULTS = [
+RACES = [(11, "", r"^BUG: KCSAN: data-race in .*(.|\n)*\[plant\]")]
+FAULTS = RACES if KERNEL == "kcsan" else [
     (5, "", r"^WARNING: possible circular locking dependency detected"),
     (4, "", r"^BUG: sleeping function called from invalid context"),
     (6, "", r"^UBSAN: shift-out-of-bounds in .*faults\.c"),
@@ -28,7 +30,7 @@ FAULTS = [
 @pytest.fixture(name="planted", scope="module")
 def planted_fixture():
     """A guest of its own, whose reports are looked at here."""
-    guest = Guest("debug", results=new_results("test_plant"))
+    guest = Guest(KERNEL, results=new_results("test_plant"))
     guest.start()
     yield guest
     guest.stop()
@@ -44,6 +46,7 @@ def test_each_fault_is_reported(planted, number, before, pattern):
     assert reports.unexpected("\n".join(found), [pattern]) != found, found
 
 
+@debug_only
 def test_leaks_are_found_and_lockdep_is_known_to_sleep(planted):
     assert debug.sleepers(planted)
     assert debug.leaks(planted) == []
@@ -53,6 +56,7 @@ def test_leaks_are_found_and_lockdep_is_known_to_sleep(planted):
     assert len(found) >= 6 and all('comm "insmod"' in text and "do_init_module" in text for text in found), found
 
 
+@debug_only
 def test_known_faults_of_mainline_are_kept_quiet():
     """Neither is reported with the module that keeps KASAN quiet, and both are without it; and lockdep sleeps then."""
     guest = Guest("debug", results=new_results("test_plant-known"))

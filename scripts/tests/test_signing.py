@@ -192,7 +192,7 @@ def unloaded_fixture(confidential):
 
 
 def test_lockdown_wants_a_signature(unloaded):
-    tells(unloaded, "/src/scripts/load", "locked down (confidentiality)", "this one is not signed", "'make sign'")
+    tells(unloaded, "/src/scripts/load", "locked down (confidentiality)", "this one is not signed", "'make KDIR=TREE sign'")
     tells(unloaded, "/src/scripts/load /results/signed.ko", "locked down (confidentiality)", f"does not know '{SIGNER}")
     tells(unloaded, "umount /sys/kernel/security; /src/scripts/load", "the kernel is locked down and takes only")
 
@@ -205,7 +205,7 @@ def enforced_fixture(unloaded):
 
 
 def test_enforcement_wants_a_signature(enforced):
-    tells(enforced, "/src/scripts/load", "Key was rejected by service", "this one is not signed", "'make sign'")
+    tells(enforced, "/src/scripts/load", "Key was rejected by service", "this one is not signed", "'make KDIR=TREE sign'")
     tells(enforced, "/src/scripts/load /results/signed.ko", "Key was rejected by service", f"does not know '{SIGNER}")
 
 

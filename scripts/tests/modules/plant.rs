@@ -7,6 +7,7 @@
 //! in Rust has to be seen in Rust; what only C can do wrong is in `plant/faults.c`.
 
 use kernel::{
+    error::to_result,
     new_mutex,
     new_spinlock,
     prelude::*,
@@ -37,6 +38,7 @@ extern "C" {
     fn plant_object();
     fn plant_lockup();
     fn plant_hang();
+    fn plant_side_by_side(step: extern "C" fn()) -> c_int;
 }
 
 struct Plant;
@@ -59,6 +61,7 @@ impl kernel::Module for Plant {
             9 => unsafe { plant_lockup() },
             // SAFETY: As above.
             10 => unsafe { plant_hang() },
+            11 => race()?,
             _ => return Err(EINVAL),
         }
         Err(ECANCELED)
@@ -114,4 +117,17 @@ fn order_of_locks() -> Result {
     let sum = both(&first, &second) + both(&second, &first);
     pr_info!("the sum is {sum}\n");
     Ok(())
+}
+
+/// KCSAN: what two tasks count with, and neither tells.
+static mut COUNT: u32 = 0;
+
+/// KCSAN: a data race.
+fn race() -> Result {
+    extern "C" fn step() {
+        // SAFETY: It is not safe, which is the point.
+        unsafe { COUNT = COUNT.wrapping_add(1) };
+    }
+    // SAFETY: None is safe, which is the point.
+    to_result(unsafe { plant_side_by_side(step) })
 }

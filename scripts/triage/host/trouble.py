@@ -67,7 +67,7 @@ def of_livepatch(status):
         return
     if own["transition"]:
         yield Trouble(PROBLEM, f"the livepatch is still being {'en' if own['enabled'] else 'dis'}abled: some SMPs are "
-                      "dropped as in-transition", "wait; grep -H . /proc/*/patch_state says which tasks are left")
+                      "dropped as in-transition", "wait; grep -H . /proc/*/task/*/patch_state says which tasks are left")
     elif not own["enabled"]:
         yield Trouble(PROBLEM, "the livepatch is disabled", "scripts/unload, then scripts/load")
     if not own["objects"] or not all(part["patched"] for part in own["objects"].values()):

@@ -4,6 +4,8 @@
  */
 
 #include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/kthread.h>
 #include <linux/preempt.h>
 #include <linux/sched/clock.h>
 #include <linux/timer.h>
@@ -50,4 +52,30 @@ void plant_lockup(void)
 void plant_hang(void)
 {
 	msleep(12000);
+}
+
+static int again(void *data)
+{
+	void (*step)(void) = data;
+
+	while (!kthread_should_stop()) {
+		step();
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Does a step again and again for two seconds, in this task and in another. */
+int plant_side_by_side(void (*step)(void))
+{
+	struct task_struct *other = kthread_run(again, step, "plant");
+	u64 end = local_clock() + 2ull * NSEC_PER_SEC;
+
+	if (IS_ERR(other))
+		return PTR_ERR(other);
+	while (local_clock() < end) {
+		step();
+		cond_resched();
+	}
+	return kthread_stop(other);
 }

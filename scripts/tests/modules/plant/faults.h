@@ -7,5 +7,6 @@ int plant_index(int at);
 void plant_object(void);
 void plant_lockup(void);
 void plant_hang(void);
+int plant_side_by_side(void (*step)(void));
 
 #endif /* _PLANT_FAULTS_H */
