@@ -16,6 +16,7 @@ use kernel::prelude::*;
 #[path = "bindings/bindings.rs"]
 mod bindings;
 mod compat;
+mod debugfs;
 #[path = "dr/lib.rs"]
 mod dr;
 mod once;
@@ -69,7 +70,6 @@ module! {
 #[pin_data]
 struct IbSmi {
     _ports: rdma::client::Registered<Ports>,
-    #[pin]
     folder: Folder,
     _ledger: Ledger,
 }
@@ -78,7 +78,7 @@ impl kernel::InPlaceModule for IbSmi {
     fn init(module: &'static ThisModule) -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
             _ledger: Ledger::open(compat::value(&module_parameters::ledger))?,
-            folder <- Folder::open(),
+            folder: Folder::open()?,
             _ports: Ports::open_all()?,
             // The last step: replacements may run before it returns, and need the ports.
             _: {

@@ -7,6 +7,7 @@ use crate::{
     dr::Node,
     ib_smi::{
         arrival,
+        livepatch,
         origin::Origin,
         smp::{
             Format,
@@ -41,7 +42,8 @@ pub(crate) fn arrive(
     node: Node,
     ingress: u8,
 ) -> bool {
-    let hop = arrival::decide(smp, format, origin, (node, ingress));
+    let settled = livepatch::settled();
+    let hop = arrival::decide(smp, format, origin, (node, ingress), settled);
     arrival::tell(&hop, None);
     if hop.is_discarded() {
         return true;

@@ -18,7 +18,6 @@ use super::{
     },
     ledger,
     listener,
-    livepatch,
     origin::Origin,
     smp::{
         self,
@@ -40,13 +39,14 @@ use crate::{
     dyn_debug, //
 };
 
-/// Decides about an SMP. Has to be [told](tell).
+/// Decides about an SMP, with the livepatch [settled](super::livepatch::settled) or not. Has to be [told](tell).
 #[inline(always)]
 pub(crate) fn decide<'a>(
     smp: &'a Smp,
     format: Format,
     origin: Origin<'a>,
     (node, ingress): (Node, u8),
+    settled: bool,
 ) -> Hop<'a> {
     let route = format.route(smp);
     let decision = dr::receive(&route, node, ingress);
@@ -58,7 +58,7 @@ pub(crate) fn decide<'a>(
         is_switch: node.kind == NodeKind::Switch,
         ingress,
         decision,
-        obstacle: obstacle(&route, origin, &decision),
+        obstacle: obstacle(&route, origin, &decision, settled),
     }
 }
 
@@ -94,8 +94,13 @@ pub(crate) fn write(smp: &mut Smp, format: Format, decision: &Decision) {
 }
 
 /// What stands against an SMP that the rules would let pass.
-fn obstacle(route: &DrSmp<'_>, origin: Origin<'_>, decision: &Decision) -> Option<Obstacle> {
-    if !livepatch::settled() {
+fn obstacle(
+    route: &DrSmp<'_>,
+    origin: Origin<'_>,
+    decision: &Decision,
+    settled: bool,
+) -> Option<Obstacle> {
+    if !settled {
         return needs_all_functions(route, decision).then_some(Obstacle::InTransition);
     }
     let request = route.direction == Direction::Outgoing;

@@ -75,7 +75,8 @@ pub(crate) unsafe fn judge(smp: *mut Smp, format: Format, is_switch: bool, egres
         is_switch,
         ingress: 0,
         decision,
-        obstacle: obstacle(bytes, &route, &decision),
+        obstacle: obstacle(bytes, &route, &decision)
+            .or_else(|| without_port(is_switch, egress, &departing, &decision)),
     };
     match &departing {
         Some(departing) => ledger::enter(&hop, departing),
@@ -108,6 +109,18 @@ fn is_sent(route: &DrSmp<'_>, format: Format) -> bool {
     };
     let starts = route.direction == Direction::Outgoing && route.hop_ptr == 0 && route.hop_cnt != 0;
     livepatch::settled() && livepatch::leads(receive) && (starts || livepatch::leads(check_forward))
+}
+
+/// A switch's own SMP needs the port to leave by set, where ib_mad's structure around it is not looked at.
+fn without_port(
+    is_switch: bool,
+    egress: u8,
+    departing: &Option<Departing>,
+    decision: &Decision,
+) -> Option<Obstacle> {
+    let needs_port = is_switch && egress == 0 && departing.is_none();
+    (needs_port && matches!(decision.verdict, Verdict::Forward { .. }))
+        .then_some(Obstacle::InTransition)
 }
 
 /// What stands against an SMP that the rules would let pass.

@@ -262,6 +262,7 @@ impl Queue {
     ///
     /// What is flushed was behind a request that has failed. The completion of that one came first, and
     /// whose it is, ib_mad or we, has brought the queue pair back to work: ib_mad posts its own again too.
+    /// What is flushed again and again shows that this was in vain.
     #[cold]
     fn failed(&self, slot: &mut Claimed<'_>, status: bindings::ib_wc_status) -> bool {
         let flushed = status == bindings::ib_wc_status_IB_WC_WR_FLUSH_ERR;
@@ -272,10 +273,8 @@ impl Queue {
         if let Some((mad, way)) = slot.smp() {
             self.lost(mad, way, Obstacle::SendFailed);
         }
-        if !flushed {
-            // SAFETY: The agent keeps its queue pair, which ib_mad made for QP0.
-            unsafe { self.mender.mend(self.agent.qp()) };
-        }
+        // SAFETY: The agent keeps its queue pair, which ib_mad made for QP0.
+        unsafe { self.mender.mend(self.agent.qp()) };
         false
     }
 

@@ -16,14 +16,15 @@ use super::{
     ledger,
     ports::Ports, //
 };
-use crate::rdma::device::Device;
+use crate::{
+    debugfs::{
+        self,
+        Shown, //
+    },
+    rdma::device::Device, //
+};
 use kernel::{
     alloc::KVec,
-    debugfs::{
-        Dir,
-        File,
-        Scope, //
-    },
     fmt,
     prelude::*,
     str::CString,
@@ -47,17 +48,17 @@ pub(super) struct Page {
     pub(super) tally: Tally,
 }
 
-/// A device's folder, and what it shows.
-struct Shown {
-    /// None if it could not be made. It goes before the sheet.
-    _folder: Option<Pin<KBox<Scope<Arc<Sheet>>>>>,
+/// What is shown of a device.
+struct Entry {
+    /// None if it could not be made.
+    folder: Option<Shown<Sheet>>,
     sheet: Arc<Sheet>,
 }
 
 /// The folder, and what it has of devices.
 struct Top {
-    dir: Dir,
-    shown: KVec<Shown>,
+    folder: Arc<debugfs::Folder>,
+    shown: KVec<Entry>,
 }
 
 global_lock! {
@@ -65,16 +66,10 @@ global_lock! {
     unsafe(uninit) static TOP: Mutex<Option<Top>> = None;
 }
 
-/// The open folder, with its own files; gone when dropped.
-#[pin_data]
+/// The open folder, with its own files; gone when dropped, in this order: who reads a file may want the lock.
 pub(crate) struct Folder {
-    #[pin]
-    discards: File<()>,
-    #[pin]
-    counters: File<()>,
-    #[pin]
-    ledger: File<()>,
     _closed: Closed,
+    _folder: Arc<debugfs::Folder>,
 }
 
 /// Takes the folder away from those who add devices, when dropped.
@@ -88,19 +83,21 @@ impl Drop for Closed {
 
 impl Folder {
     /// Opens the folder. To be called once, before the first device is added.
-    pub(crate) fn open() -> impl PinInit<Self, Error> {
-        let dir = Dir::new(c"ib_smi");
+    pub(crate) fn open() -> Result<Self> {
+        let folder = Arc::new(debugfs::Folder::new(c"ib_smi", None), GFP_KERNEL)?;
         // SAFETY: Called once, before anybody locks.
         unsafe { TOP.init() };
+        let files = folder.files();
+        files.show(c"discards", &(), all_discards);
+        files.show(c"counters", &(), all_counters);
+        files.control(c"ledger", &(), ledger, control);
         *TOP.lock() = Some(Top {
-            dir: dir.clone(),
+            folder: folder.clone(),
             shown: KVec::new(),
         });
-        try_pin_init!(Self {
+        Ok(Self {
             _closed: Closed,
-            discards <- dir.read_callback_file(c"discards", (), &all_discards),
-            counters <- dir.read_callback_file(c"counters", (), &all_counters),
-            ledger <- dir.read_write_callback_file(c"ledger", (), &ledger, &control),
+            _folder: folder,
         })
     }
 }
@@ -113,10 +110,10 @@ impl Place {
     pub(super) fn take(sheet: Arc<Sheet>) -> Result<Self> {
         let mut top = TOP.lock();
         let top = top.as_mut().ok_or(ENODEV)?;
-        let folder = folder(&top.dir, &sheet);
+        let folder = folder(&top.folder, &sheet);
         top.shown.push(
-            Shown {
-                _folder: folder,
+            Entry {
+                folder,
                 sheet: sheet.clone(),
             },
             GFP_KERNEL,
@@ -127,14 +124,18 @@ impl Place {
     /// Shows it under the name that the device has now.
     pub(super) fn rename(&self) {
         let mut top = TOP.lock();
-        let Some(Top { dir, shown }) = top.as_mut() else {
+        let Some(Top {
+            folder: within,
+            shown,
+        }) = top.as_mut()
+        else {
             return;
         };
         for shown in shown.iter_mut() {
             if Arc::ptr_eq(&shown.sheet, &self.0) {
                 // The new name may be the old one.
-                shown._folder = None;
-                shown._folder = folder(dir, &shown.sheet);
+                shown.folder = None;
+                shown.folder = folder(within, &shown.sheet);
             }
         }
     }
@@ -150,8 +151,8 @@ impl Drop for Place {
 }
 
 /// Makes a device's folder. It is an aid: without it, everything else works.
-fn folder(top: &Dir, sheet: &Arc<Sheet>) -> Option<Pin<KBox<Scope<Arc<Sheet>>>>> {
-    let made = make_folder(top, sheet).inspect_err(|error| {
+fn folder(within: &Arc<debugfs::Folder>, sheet: &Arc<Sheet>) -> Option<Shown<Sheet>> {
+    let made = make_folder(within, sheet).inspect_err(|error| {
         pr_err!(
             "{}: not shown in debugfs (error {})\n",
             sheet.device.name(),
@@ -161,19 +162,23 @@ fn folder(top: &Dir, sheet: &Arc<Sheet>) -> Option<Pin<KBox<Scope<Arc<Sheet>>>>>
     made.ok()
 }
 
-fn make_folder(top: &Dir, sheet: &Arc<Sheet>) -> Result<Pin<KBox<Scope<Arc<Sheet>>>>> {
+fn make_folder(within: &Arc<debugfs::Folder>, sheet: &Arc<Sheet>) -> Result<Shown<Sheet>> {
     let name = CString::try_from_fmt(fmt!("{}", sheet.device.name()))?;
-    let scope = top.scope(sheet.clone(), &name, |sheet, dir| {
-        for page in sheet.pages.iter().map(|page| &**page) {
-            if let Ok(port) = CString::try_from_fmt(fmt!("{}", page.port)) {
-                let dir = dir.dir(&port);
-                dir.read_callback_file(c"decisions", page, &decisions);
-                dir.read_callback_file(c"discards", page, &discards);
-                dir.read_callback_file(c"queue", page, &queue);
+    Ok(Shown::new(
+        &name,
+        Some(within.clone()),
+        sheet.clone(),
+        |files, sheet| {
+            for page in sheet.pages.iter().map(|page| &**page) {
+                if let Ok(port) = CString::try_from_fmt(fmt!("{}", page.port)) {
+                    let files = files.folder(&port);
+                    files.show(c"decisions", page, decisions);
+                    files.show(c"discards", page, discards);
+                    files.show(c"queue", page, queue);
+                }
             }
-        }
-    });
-    KBox::pin_init(scope, GFP_KERNEL)
+        },
+    ))
 }
 
 /// `POINT RULE VERDICT COUNT`, a line a decision that there was.

@@ -191,9 +191,11 @@ unsafe extern "C" fn post_patch(object: *mut bindings::klp_object) {
     pr_info!("directed-route SMPs are handled here\n");
 }
 
-/// Notes the place of a function, if it is to be known. Livepatch holds its lock: nobody is on top of it yet.
+/// Notes the place of a function, if it is to be known and is not yet. Livepatch holds its lock, and nobody is on top
+/// of ours when the patch is complete for the first time; when it is again, after it was about to go, somebody may be.
 fn note(name: &CStr, func: *const bindings::klp_func) {
-    for place in PLACES.iter().filter(|place| place.function == name) {
+    let unknown = |place: &&Place| place.function == name && once::read(&place.node) == 0;
+    for place in PLACES.iter().filter(unknown) {
         // SAFETY: Only a field's address is taken.
         let node = unsafe { &raw const (*func).stack_node };
         // INVARIANT: A patch is static.

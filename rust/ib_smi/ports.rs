@@ -165,7 +165,7 @@ impl Client for Ports {
         &REGISTRATION
     }
 
-    fn add(device: &'static Device) -> Result<KBox<Self>> {
+    fn add(device: &'static Device) -> Result<Arc<Self>> {
         let (mut ports, mut pages) = (KVec::new(), KVec::new());
         for number in device.mad_ports() {
             let port = Port::open(device, number)?;
@@ -173,7 +173,7 @@ impl Client for Ports {
             ports.push(port, GFP_KERNEL)?;
         }
         let place = Place::take(Arc::new(Sheet { device, pages }, GFP_KERNEL)?)?;
-        Ok(KBox::new(
+        Ok(Arc::new(
             Self {
                 device,
                 ports,

@@ -50,16 +50,15 @@ pub(crate) unsafe fn receive(smp: *mut Smp, format: Format, node: Node, ingress:
     // SAFETY: By the safety requirements.
     let bytes = unsafe { &*smp };
     let tally = port.map(Port::tally);
-    let mut hop = arrival::decide(bytes, format, origin, (node, ingress));
+    let settled = livepatch::settled();
+    let mut hop = arrival::decide(bytes, format, origin, (node, ingress), settled);
     arrival::tell(&hop, tally);
     if hop.is_discarded() {
         return true;
     }
-    if let (Some(arrived), false, true) = (
-        &arrived,
-        hop.decision.verdict == Verdict::Local,
-        livepatch::settled(),
-    ) {
+    if let (Some(arrived), false, true) =
+        (&arrived, hop.decision.verdict == Verdict::Local, settled)
+    {
         pass_on(&mut hop, arrived, port);
         return true;
     }

@@ -11,18 +11,21 @@ use crate::{
     once, //
 };
 use kernel::{
+    alloc::KVec,
     error::to_result,
+    new_mutex,
     prelude::*,
     static_lock_class,
     str::as_char_ptr_in_const_context,
-    sync::atomic::{
-        ordering,
-        Atomic, //
+    sync::{
+        atomic::{
+            ordering,
+            Atomic, //
+        },
+        Arc,
+        Mutex, //
     },
-    types::{
-        ForeignOwnable,
-        Opaque, //
-    }, //
+    types::Opaque, //
 };
 
 /// What a client keeps of a device.
@@ -36,7 +39,7 @@ pub(crate) trait Client: Sized + Send + Sync + 'static {
     /// A device came: returns what is kept of it, which is dropped when the device goes.
     ///
     /// The drop may sleep. When it is over, nothing of the client may use the device.
-    fn add(device: &'static Device) -> Result<KBox<Self>>;
+    fn add(device: &'static Device) -> Result<Arc<Self>>;
 
     /// The device that this is kept of.
     fn device(&self) -> &Device;
@@ -45,11 +48,35 @@ pub(crate) trait Client: Sized + Send + Sync + 'static {
     fn renamed(&self) {}
 }
 
+/// What a client keeps of a device, until that or the client goes.
+///
+/// The RDMA core does not make the one wait for the other: when a client goes, and is still at work on a device,
+/// the core takes away what is below, if that device goes too. So whoever comes second waits here for the first.
+#[pin_data]
+struct Kept<T> {
+    device: *const Device,
+    gone: Atomic<bool>,
+    #[pin]
+    data: Mutex<Option<Arc<T>>>,
+}
+
+// SAFETY: The pointer to the device is only compared.
+unsafe impl<T: Send + Sync> Send for Kept<T> {}
+// SAFETY: As above.
+unsafe impl<T: Send + Sync> Sync for Kept<T> {}
+
+/// What a client keeps of all devices.
+struct List<T> {
+    kept: KVec<Arc<Kept<T>>>,
+    /// None is added any more.
+    closed: bool,
+}
+
 /// The registration of a client.
 ///
 /// # Invariants
 ///
-/// `srcu` is initialised from [`Registration::register`] until [`Registered`] is dropped.
+/// `srcu` is initialised, and `list` is one, from [`Registration::register`] until [`Registered`] is dropped.
 pub(crate) struct Registration<T: Client> {
     client: Opaque<bindings::ib_client>,
     /// Keeps what the client has of a device while somebody looks at it.
@@ -57,6 +84,7 @@ pub(crate) struct Registration<T: Client> {
     /// What is kept of the last device that was added of those with this index, modulo the number of
     /// places. Others are found by the RDMA core, which takes longer.
     near: [Atomic<*const T>; NEAR],
+    list: Atomic<*const Mutex<List<T>>>,
 }
 
 /// Places for devices that are found at once.
@@ -80,6 +108,7 @@ impl<T: Client> Registration<T> {
             }),
             srcu: Opaque::uninit(),
             near: [const { Atomic::new(core::ptr::null()) }; NEAR],
+            list: Atomic::new(core::ptr::null()),
         }
     }
 
@@ -87,6 +116,11 @@ impl<T: Client> Registration<T> {
     ///
     /// To be called once.
     pub(crate) fn register(&'static self) -> Result<Registered<T>> {
+        let empty = List {
+            kept: KVec::new(),
+            closed: false,
+        };
+        let list = KBox::pin_init(new_mutex!(empty, "ib_client"), GFP_KERNEL)?;
         // SAFETY: The structure is static, and nobody uses it yet.
         to_result(unsafe {
             bindings::ib_smi_init_srcu(
@@ -95,10 +129,13 @@ impl<T: Client> Registration<T> {
                 static_lock_class!().as_ptr(),
             )
         })?;
-        // INVARIANT: `srcu` is initialised; the guard cleans up, also if the registration fails.
+        // INVARIANT: `srcu` is initialised, and the list is there; the guard cleans up, also if the
+        // registration fails.
+        self.list.store(&raw const *list, ordering::Release);
         let mut guard = Registered {
             registration: self,
             registered: false,
+            _list: list,
         };
         // SAFETY: The client is static and complete.
         to_result(unsafe { bindings::ib_register_client(self.client.get()) })?;
@@ -120,8 +157,8 @@ impl<T: Client> Registration<T> {
     pub(crate) fn look(&self, device: &Device) -> Look<'_, T> {
         let reader = Reader::new(&self.srcu);
         let near = once::read(self.near(device));
-        // SAFETY: Null, or what the client keeps of a device: `remove()` takes it from here, and drops it
-        // not before all readers that can have seen it are gone.
+        // SAFETY: Null, or what the client keeps of a device: it is taken from here, and dropped not before
+        // all readers that can have seen it are gone.
         let data = match unsafe { near.as_ref() } {
             Some(data) if core::ptr::eq(data.device(), device) => Some(data),
             _ => self.find(device),
@@ -144,9 +181,98 @@ impl<T: Client> Registration<T> {
                 (*self.client.get()).client_id as usize,
             )
         };
-        // SAFETY: Only `add()` sets the client's data, which `remove()` drops not before all readers
-        // that can have seen it are gone.
-        (!data.is_null()).then(|| unsafe { KBox::<T>::borrow(data) })
+        // SAFETY: Null, or what `add()` has set, which is dropped not before all readers that can have
+        // seen it are gone.
+        unsafe { data.cast_const().cast::<T>().as_ref() }
+    }
+
+    /// What the client keeps of all devices.
+    fn list(&self) -> &Mutex<List<T>> {
+        // SAFETY: By the type invariants; only asked for while the client is registered.
+        unsafe { &*self.list.load(ordering::Acquire) }
+    }
+
+    /// What the client keeps of a device, if it does.
+    fn kept(&self, device: &Device) -> Option<Arc<Kept<T>>> {
+        let list = self.list().lock();
+        let mut kept = list.kept.iter();
+        kept.find(|kept| core::ptr::eq(kept.device, device))
+            .cloned()
+    }
+
+    /// Adds a device.
+    fn add(&self, device: &'static Device) -> Result {
+        let data = T::add(device)?;
+        let pointer = Arc::as_ptr(&data);
+        let kept = Arc::pin_init(
+            pin_init!(Kept {
+                device,
+                gone: Atomic::new(false),
+                data <- new_mutex!(Some(data), "ib_client_data"),
+            }),
+            GFP_KERNEL,
+        )?;
+        // If the client goes, what was made goes behind the lock.
+        let spare = kept.clone();
+        let mut list = self.list().lock();
+        if list.closed {
+            return Err(ENODEV);
+        }
+        list.kept.push(kept, GFP_KERNEL)?;
+        drop(spare);
+        // SAFETY: The RDMA core is adding the device, and has made room for this client's data.
+        unsafe {
+            bindings::ib_set_client_data(
+                device.as_raw(),
+                self.client.get(),
+                pointer.cast_mut().cast(),
+            )
+        };
+        self.near(device).store(pointer, ordering::Release);
+        Ok(())
+    }
+
+    /// Drops what is kept of a device, unless that was done; waits for who does it.
+    fn drop_data(&self, kept: &Kept<T>) {
+        let mut data = kept.data.lock();
+        let Some(data) = data.take() else { return };
+        let device = data.device();
+        // SAFETY: The device is registered: it waits for this lock in `remove()`, at the latest.
+        unsafe {
+            bindings::ib_set_client_data(device.as_raw(), self.client.get(), core::ptr::null_mut())
+        };
+        // It may be another device's by now.
+        let _ = self
+            .near(device)
+            .cmpxchg(Arc::as_ptr(&data), core::ptr::null(), ordering::Relaxed);
+        // SAFETY: Initialised while the client is registered.
+        unsafe { bindings::synchronize_srcu_expedited(self.srcu.get()) };
+        // Nobody looks at it any more.
+        drop(data);
+        kept.gone.store(true, ordering::Relaxed);
+    }
+
+    /// Drops what is kept of all devices. None is added any more.
+    fn drop_all(&self) {
+        self.list().lock().closed = true;
+        let next = || {
+            let list = self.list().lock();
+            let mut kept = list.kept.iter();
+            kept.find(|kept| !kept.gone.load(ordering::Relaxed))
+                .cloned()
+        };
+        while let Some(kept) = next() {
+            self.drop_data(&kept);
+        }
+    }
+
+    /// Removes a device.
+    fn remove(&self, device: &Device) {
+        if let Some(kept) = self.kept(device) {
+            self.drop_data(&kept);
+            let mut list = self.list().lock();
+            list.kept.retain(|other| !Arc::ptr_eq(other, &kept));
+        }
     }
 
     /// Where to look for a device first.
@@ -175,11 +301,13 @@ impl<T> Look<'_, T> {
 pub(crate) struct Registered<T: Client> {
     registration: &'static Registration<T>,
     registered: bool,
+    _list: Pin<KBox<Mutex<List<T>>>>,
 }
 
 impl<T: Client> Drop for Registered<T> {
     fn drop(&mut self) {
         if self.registered {
+            self.registration.drop_all();
             // SAFETY: It is registered. Removes all devices before it returns.
             unsafe { bindings::ib_unregister_client(self.registration.client.get()) };
         }
@@ -218,23 +346,15 @@ impl Drop for Reader<'_> {
 /// Only the RDMA core may call it, with a device being registered.
 unsafe extern "C" fn add<T: Client>(device: *mut bindings::ib_device) -> c_int {
     // SAFETY: The device stays registered until `remove()` has returned.
-    let wrapped = unsafe { Device::from_raw(device) };
-    match T::add(wrapped) {
-        Ok(data) => {
-            let registration = T::registration();
-            let data = data.into_foreign();
-            // SAFETY: The RDMA core has made room for this client's data.
-            unsafe { bindings::ib_set_client_data(device, registration.client.get(), data) };
-            let near = registration.near(wrapped);
-            near.store(data.cast_const().cast(), ordering::Release);
-            0
-        }
+    let device = unsafe { Device::from_raw(device) };
+    match T::registration().add(device) {
+        Ok(()) => 0,
         Err(error) => {
             // The RDMA core goes on without a word.
             let errno = error.to_errno();
             pr_err!(
                 "{}: the device is left alone (error {errno})\n",
-                wrapped.name()
+                device.name()
             );
             errno
         }
@@ -243,36 +363,22 @@ unsafe extern "C" fn add<T: Client>(device: *mut bindings::ib_device) -> c_int {
 
 /// # Safety
 ///
-/// Only the RDMA core may call it, with the data that was set; it does not remove the device meanwhile.
-unsafe extern "C" fn rename<T: Client>(_device: *mut bindings::ib_device, data: *mut c_void) {
-    if !data.is_null() {
-        // SAFETY: `add()` made `data` of a box, and `remove()` has not been called.
-        unsafe { KBox::<T>::borrow(data) }.renamed();
+/// Only the RDMA core may call it, with a registered device; it does not remove the device meanwhile.
+unsafe extern "C" fn rename<T: Client>(device: *mut bindings::ib_device, _data: *mut c_void) {
+    // SAFETY: By the safety requirements.
+    let device = unsafe { Device::from_raw(device) };
+    if let Some(kept) = T::registration().kept(device) {
+        // The RDMA core holds a lock. What is being dropped needs no name.
+        if let Some(data) = kept.data.try_lock().as_ref().and_then(|data| data.as_ref()) {
+            data.renamed();
+        }
     }
 }
 
 /// # Safety
 ///
-/// Only the RDMA core may call it, with a device that was added and the data that was set.
-unsafe extern "C" fn remove<T: Client>(device: *mut bindings::ib_device, data: *mut c_void) {
-    if data.is_null() {
-        return;
-    }
-    let registration = T::registration();
-    // SAFETY: The device is still registered, and has this client's data.
-    unsafe {
-        bindings::ib_set_client_data(device, registration.client.get(), core::ptr::null_mut())
-    };
+/// Only the RDMA core may call it, with a device that was added, or that could not be.
+unsafe extern "C" fn remove<T: Client>(device: *mut bindings::ib_device, _data: *mut c_void) {
     // SAFETY: The device is registered until the RDMA core has removed all clients.
-    let near = registration.near(unsafe { Device::from_raw(device) });
-    // It may be another device's by now.
-    let _ = near.cmpxchg(
-        data.cast_const().cast(),
-        core::ptr::null(),
-        ordering::Relaxed,
-    );
-    // SAFETY: Initialised while the client is registered.
-    unsafe { bindings::synchronize_srcu_expedited(registration.srcu.get()) };
-    // SAFETY: `add()` made `data` of a box, and nobody looks at it any more.
-    drop(unsafe { KBox::<T>::from_foreign(data) });
+    T::registration().remove(unsafe { Device::from_raw(device) });
 }

@@ -4,37 +4,29 @@
 //!
 //! Every file is made to be read by programs: one thing a line, words apart by blanks.
 
-use crate::{fabric::Fabric, inject, node::Node, port::Port, provider::NodeType};
+use crate::{debugfs::Shown, fabric::Fabric, inject, node::Node, port::Port, provider::NodeType};
 use kernel::{
-    debugfs::Scope,
     fmt,
     prelude::*,
     sync::Arc,
     uaccess::UserSliceReader, //
 };
 
-/// The directory, and the fabric that it shows. The directory goes first.
-#[pin_data]
-pub(crate) struct Debug {
-    #[pin]
-    scope: Scope<Arc<Fabric>>,
-}
+/// The directory, and the fabric that it shows.
+pub(crate) type Debug = Shown<Fabric>;
 
-impl Debug {
-    /// Shows a fabric.
-    pub(crate) fn new(fabric: Arc<Fabric>) -> Result<Pin<KBox<Self>>> {
-        let scope = Scope::dir(fabric, c"ibfabric", |fabric, dir| {
-            dir.read_callback_file(c"nodes", fabric, &nodes);
-            dir.read_callback_file(c"ports", fabric, &ports);
-            dir.read_callback_file(c"links", fabric, &links);
-            dir.read_callback_file(c"posts", fabric, &posts);
-            dir.read_callback_file(c"counters", fabric, &counters);
-            dir.read_callback_file(c"lfts", fabric, &lfts);
-            dir.read_callback_file(c"wire", fabric, &wire);
-            dir.write_only_callback_file(c"inject", fabric, &inject);
-        });
-        KBox::pin_init(pin_init!(Self { scope <- scope }), GFP_KERNEL)
-    }
+/// Shows a fabric.
+pub(crate) fn new(fabric: Arc<Fabric>) -> Debug {
+    Shown::new(c"ibfabric", None, fabric, |files, fabric| {
+        files.show(c"nodes", fabric, nodes);
+        files.show(c"ports", fabric, ports);
+        files.show(c"links", fabric, links);
+        files.show(c"posts", fabric, posts);
+        files.show(c"counters", fabric, counters);
+        files.show(c"lfts", fabric, lfts);
+        files.show(c"wire", fabric, wire);
+        files.take(c"inject", fabric, inject);
+    })
 }
 
 /// Visits all nodes.
@@ -54,7 +46,7 @@ fn each_port(fabric: &Fabric, mut visit: impl FnMut(&Node, &Port) -> fmt::Result
 }
 
 /// `NAME ca|switch GUID PORTS LID…`, a line a node.
-fn nodes(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn nodes(fabric: &Fabric, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     each_node(fabric, |node| {
         let kind = match node.node_type {
             NodeType::Ca => "ca",
@@ -73,7 +65,7 @@ fn nodes(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// `NAME:PORT STATE PHYSICAL-STATE WIDTH SPEED`, a line a port.
-fn ports(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn ports(fabric: &Fabric, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     each_port(fabric, |node, port| {
         let config = port.config();
         writeln!(
@@ -90,7 +82,7 @@ fn ports(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// `NAME:PORT NAME:PORT`, a line a link, with `down` behind it if it carries nothing.
-fn links(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn links(fabric: &Fabric, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     fabric.each_cable(|a, b, up| {
         write!(f, "{}:{} {}:{}", a.name(), a.port, b.name(), b.port)?;
         writeln!(f, "{}", if up { "" } else { " down" })
@@ -98,7 +90,7 @@ fn links(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// `total N`, then `NAME:PORT N`: packets put on the wire.
-fn posts(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn posts(fabric: &Fabric, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut total = 0u64;
     each_port(fabric, |_, port| {
         total = total.wrapping_add(port.counters.xmit.get());
@@ -112,7 +104,7 @@ fn posts(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// `NAME:PORT xmit=N …`, a line a port; with what faults did where any were ever staged.
-fn counters(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn counters(fabric: &Fabric, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     each_node(fabric, |node| {
         for port in &node.ports {
             let counters = &port.counters;
@@ -146,7 +138,7 @@ fn counters(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// `NAME LID PORT`, a line an entry of a forwarding table.
-fn lfts(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn lfts(fabric: &Fabric, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     each_node(fabric, |node| {
         let Some(lft) = &node.lft else { return Ok(()) };
         for lid in 0..crate::lft::CAPACITY {
@@ -159,11 +151,11 @@ fn lfts(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// The last packets on wires.
-fn wire(fabric: &Arc<Fabric>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn wire(fabric: &Fabric, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     fabric.capture.show(f)
 }
 
 /// Puts a packet in.
-fn inject(fabric: &Arc<Fabric>, reader: &mut UserSliceReader) -> Result {
+fn inject(fabric: &Fabric, reader: &mut UserSliceReader) -> Result {
     inject::write(fabric, reader)
 }

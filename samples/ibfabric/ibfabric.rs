@@ -16,6 +16,8 @@ mod bindings;
 mod compat;
 #[path = "../../rust/configfs.rs"]
 mod configfs;
+#[path = "../../rust/debugfs.rs"]
+mod debugfs;
 #[path = "../../rust/rdma"]
 mod rdma {
     //! Safe wrappers over the RDMA core, of which only the provider's side is used here.
@@ -96,7 +98,7 @@ module! {
 /// Dropped in this order: nobody can change the fabric any more, nor look at it, when it goes.
 struct IbFabric {
     _config: config::Config,
-    _debug: Pin<KBox<debug::Debug>>,
+    _debug: debug::Debug,
     _fabric: Arc<fabric::Fabric>,
     _watch: provider::Watch,
 }
@@ -111,7 +113,7 @@ impl kernel::Module for IbFabric {
         Ok(Self {
             // SAFETY: A module is initialised once.
             _config: unsafe { config::Config::new(&fabric) }?,
-            _debug: debug::Debug::new(fabric.clone())?,
+            _debug: debug::new(fabric.clone()),
             _fabric: fabric,
             _watch: watch,
         })

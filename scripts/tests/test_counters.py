@@ -297,3 +297,14 @@ def test_somebody_listens(pair):
         pair.check("/src/scripts/dr-smp -C hca0 --attribute sminfo 0 >/dev/null")
     finally:
         pair.check("pkill -x opensm; while pgrep -x opensm >/dev/null; do sleep 0.2; done")
+
+
+@pytest.mark.parametrize("module, file, undo", [
+    ("ib_smi", "ib_smi/counters", "/src/scripts/load"), ("ib_smi", "ib_smi/hca0/1/queue", "/src/scripts/load"),
+    ("ibfabric", "ibfabric/inject", "insmod $MODULES/ibfabric.ko topology=pair")])
+def test_an_open_file_keeps_its_module(pair, module, file, undo):
+    """To close it calls what would no longer be there."""
+    take = "/src/scripts/unload" if module == "ib_smi" else "rmmod ibfabric"
+    status, _, err = pair.run(f"exec 9>>/sys/kernel/debug/{file}; {take}", timeout=90)
+    assert status and "is in use" in err, err
+    pair.check(f"{take}; {undo}")

@@ -98,6 +98,15 @@ def test_unloading_sends_what_waits(held):
     held.check(f"(sleep 1; echo off >{FAULTS}/sw0/0/smi_stall) & /src/scripts/unload && wait && /src/scripts/load")
 
 
+def test_a_device_goes_while_the_module_does(held):
+    """The MAD layer takes away what is below the module when that is over with the device, and not before."""
+    inject(held, passing(1))
+    held.check(
+        f"mkdir -p {NODE}; /src/scripts/unload & until grep -q going /sys/module/ib_smi/initstate; do sleep 0.1; done\n"
+        f"sleep 1; [ -d /sys/module/ib_smi ] && echo 0 >{NODE}/live && wait $! && [ ! -d /sys/module/ib_smi ] &&"
+        f" echo 1 >{NODE}/live && echo 1 >{NODE}/../../preset && /src/scripts/load", timeout=90)
+
+
 def replace(guest):
     """The switch goes, with what is in its queue, and comes back."""
     guest.dmesg(clear=True)

@@ -11,6 +11,7 @@ use crate::{
     rdma::device::Device, //
 };
 use kernel::{
+    error::to_result,
     prelude::*,
     sync::atomic::{
         ordering,
@@ -39,26 +40,37 @@ impl Mender {
     /// `qp` must be one that ib_mad made for QP0.
     #[cold]
     pub(super) unsafe fn mend(&self, qp: *mut bindings::ib_qp) {
-        let Ok(mut attr) = KBox::new(bindings::ib_qp_attr::default(), GFP_KERNEL) else {
-            return;
-        };
-        attr.qp_state = bindings::ib_qp_state_IB_QPS_RTS;
-        attr.cur_qp_state = bindings::ib_qp_state_IB_QPS_SQE;
-        let mask =
-            bindings::ib_qp_attr_mask_IB_QP_STATE | bindings::ib_qp_attr_mask_IB_QP_CUR_STATE;
         // SAFETY: By the safety requirements.
-        let mended = unsafe { bindings::ib_modify_qp(qp, &mut *attr, mask as c_int) };
-        if mended == 0 {
-            self.stuck.store(false, ordering::Relaxed);
-            send_queue::retry_flushed(qp);
-        } else if !self.stuck.xchg(true, ordering::Relaxed) {
+        match unsafe { to_work(qp) } {
+            Ok(()) => {
+                self.stuck.store(false, ordering::Relaxed);
+                send_queue::retry_flushed(qp);
+            }
             // A packet can cause it, and many can again.
-            // SAFETY: The queue pair has its device.
-            let device = unsafe { Device::from_raw((*qp).device) };
-            pr_err!(
-                "{}: QP0 could not be brought back to work (error {mended})\n",
-                device.name()
-            );
+            Err(error) if !self.stuck.xchg(true, ordering::Relaxed) => {
+                // SAFETY: The queue pair has its device.
+                let device = unsafe { Device::from_raw((*qp).device) };
+                pr_err!(
+                    "{}: QP0 could not be brought back to work (error {})\n",
+                    device.name(),
+                    error.to_errno()
+                );
+            }
+            Err(_) => (),
         }
     }
+}
+
+/// Has the queue pair send again, if it has stopped.
+///
+/// # Safety
+///
+/// As of [`Mender::mend`].
+unsafe fn to_work(qp: *mut bindings::ib_qp) -> Result {
+    let mut attr = KBox::new(bindings::ib_qp_attr::default(), GFP_KERNEL)?;
+    attr.qp_state = bindings::ib_qp_state_IB_QPS_RTS;
+    attr.cur_qp_state = bindings::ib_qp_state_IB_QPS_SQE;
+    let mask = bindings::ib_qp_attr_mask_IB_QP_STATE | bindings::ib_qp_attr_mask_IB_QP_CUR_STATE;
+    // SAFETY: By the safety requirements.
+    to_result(unsafe { bindings::ib_modify_qp(qp, &mut *attr, mask as c_int) })
 }
