@@ -211,9 +211,10 @@ impl Table for Names {
         obstacle(Obstacle::NotAsked, 39, "not-asked"),
         obstacle(Obstacle::SendFailed, 40, "send-failed"),
         obstacle(Obstacle::NoListener, 41, "no-listener"),
+        obstacle(Obstacle::TooShort, 42, "too-short"),
     ];
 }
 
 const _: () =
     assert!(Names::ROWS.len() == Rule::ALL.len() + Reason::ALL.len() + Obstacle::ALL.len());
-const _: () = assert!(Names::ROWS.len() == 32);
+const _: () = assert!(Names::ROWS.len() == 33);

@@ -93,11 +93,13 @@ pub(crate) enum Obstacle {
     SendFailed = 40,
     /// It is for this node, but neither for its SMA nor for any agent on QP0 of the port.
     NoListener = 41,
+    /// It came in shorter than its route: the rest is what the receive buffer had before.
+    TooShort = 42,
 }
 
 impl Obstacle {
     /// Every obstacle, in the order of its number.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::InTransition,
         Self::NoSma,
         Self::NotByLid,
@@ -108,6 +110,7 @@ impl Obstacle {
         Self::NotAsked,
         Self::SendFailed,
         Self::NoListener,
+        Self::TooShort,
     ];
 
     /// The name, as [`Reason::name`].
@@ -123,6 +126,7 @@ impl Obstacle {
             Self::NotAsked => "not-asked",
             Self::SendFailed => "send-failed",
             Self::NoListener => "no-listener",
+            Self::TooShort => "too-short",
         }
     }
 }

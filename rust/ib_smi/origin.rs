@@ -98,6 +98,14 @@ impl<'a> Arrived<'a> {
         }
     }
 
+    /// Returns whether less of it has come in than an SMP of that format has to have.
+    #[inline]
+    pub(crate) fn is_short(&self, format: Format) -> bool {
+        // SAFETY: By the type invariants.
+        let received = unsafe { (&raw const (*self.0).header.wc.byte_len).read_unaligned() };
+        (received as usize) < size_of::<bindings::ib_grh>() + format.least()
+    }
+
     /// The MAD in its buffer, of which there are at least as many bytes as an InfiniBand SMP has, and how
     /// many bytes the MAD has.
     ///

@@ -76,6 +76,12 @@ impl Format {
         }
     }
 
+    /// How many bytes an SMP has at least: InfiniBand's all of them, Omni-Path's its route.
+    #[inline]
+    pub(crate) const fn least(self) -> usize {
+        self.return_path() + PATH_LEN
+    }
+
     /// Where the Return Path is.
     #[inline]
     const fn return_path(self) -> usize {

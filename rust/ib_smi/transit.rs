@@ -52,6 +52,12 @@ pub(crate) unsafe fn receive(smp: *mut Smp, format: Format, node: Node, ingress:
     let tally = port.map(Port::tally);
     let settled = livepatch::settled();
     let mut hop = arrival::decide(bytes, format, origin, (node, ingress), settled);
+    if arrived
+        .as_ref()
+        .is_some_and(|arrived| arrived.is_short(format))
+    {
+        hop.obstacle = Some(Obstacle::TooShort);
+    }
     arrival::tell(&hop, tally);
     if hop.is_discarded() {
         return true;

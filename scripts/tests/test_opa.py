@@ -400,6 +400,22 @@ def test_links_join_nodes_of_one_kind(other):
     other.check(f"cd {CONFIG} && rmdir links/a:1-b:1 nodes/a nodes/b")
 
 
+@pytest.mark.parametrize("maker, whole", [(make, 168), (make_ib, 256)], ids=["opa", "ib"])
+def test_what_was_cut_off_is_not_made_up_for(chain, maker, whole):
+    """Behind the end of an SMP the receive buffer has what was there before: an SMP that could go on."""
+    lengths = (whole, 24, whole - 1, whole, whole - 1, 24)
+    rows = [("sw0", 2, maker(1, 2, (1, 5), tid=tid)[:length], "") for tid, length in enumerate(lengths, 0x7000)]
+    before = discards(chain)
+    events = inject(chain, rows)
+    found = [[(event["event"], event["verdict"], event["reason"]) for event in events[tid]] for tid in range(0x7000, 0x7006)]
+    for length, story in zip(lengths, found):
+        if length < whole:
+            assert story == [("recv", "discard", "too-short"), ("discard", "discard", "too-short")], length
+        else:
+            assert story[:2] == [("recv", "forward", "-"), ("forward", "forward", "-")], length
+    assert discards(chain)["too-short"] - before["too-short"] == 4
+
+
 def test_what_inject_takes(other):
     """Any length for a node of Omni-Path, 256 bytes for others."""
     target = f"{DEBUG}/ibfabric/inject"

@@ -41,6 +41,7 @@ REASONS = {
     "not-asked": "it is an answer, and no agent here has sent a request with this TID",
     "send-failed": "the device took the work request, and completed it with an error",
     "no-listener": "no agent on this port takes it",
+    "too-short": "it came in shorter than such an SMP is",
 }
 # Those of the rules; the rules would let the others pass.
 BY_RULE = ("hop-count", "hop-pointer", "no-such-port", "port-zero", "ca-in-transit", "not-from-wire", "wrong-port",

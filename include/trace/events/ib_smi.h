@@ -84,7 +84,8 @@ struct ib_smi_hop {
 	{ 9, "not-returning" }, { 32, "in-transition" },		\
 	{ 33, "no-sma" }, { 34, "not-by-lid" }, { 35, "no-agent" },	\
 	{ 36, "queue-full" }, { 37, "no-memory" }, { 38, "post-failed" },	\
-	{ 39, "not-asked" }, { 40, "send-failed" }, { 41, "no-listener" })
+	{ 39, "not-asked" }, { 40, "send-failed" }, { 41, "no-listener" }, \
+	{ 42, "too-short" })
 
 DECLARE_EVENT_CLASS(ib_smi_hop,
 	TP_PROTO(const struct ib_smi_hop *hop),

@@ -40,7 +40,7 @@ pub struct Judged {
 }
 
 /// How `site` judges `mad`, which came in by the external port `port`; nothing if ib_mad does not ask, or
-/// if the route is not all there: what decides then is what was in the buffer before.
+/// if it is too short: then it is discarded, and what names a rule is what was in the buffer before.
 pub fn judge(site: &Site, port: u8, mad: &[u8]) -> Option<Judged> {
     if mad.len() < OPA_ROUTE {
         return None;
@@ -54,6 +54,9 @@ pub fn judge(site: &Site, port: u8, mad: &[u8]) -> Option<Judged> {
     } else {
         Layout::Ib
     };
+    if layout == Layout::Ib && mad.len() < IB_LEN {
+        return None;
+    }
     let outcome = oracle::judge(Side::Receive, &case(site, port, mad, layout));
     let (verdict, reason) = match outcome.fate {
         Fate::Keep => ("local", None),
