@@ -220,4 +220,4 @@ impl Table for Departures {
     ];
 }
 
-const _: () = assert!(Departures::ROWS.len() == 30);
+const _: () = assert!(Departures::ROWS.len() == 32);
