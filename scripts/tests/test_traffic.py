@@ -272,6 +272,8 @@ def test_ibroute_shows_the_forwarding_table(tree):
 
 def test_perfquery_and_ibqueryerrors(tree):
     found = lids(tree)
+    # While the links came up, packets of the SA's clients had nowhere to go.
+    tree.run("ibqueryerrors -C hca0 -k")
     tree.check(f"perfquery -C hca0 -R {found['sw0']} 255")
     out = tree.check(f"perfquery -C hca0 {found['hca1']} 1")
     assert "CapMask: 0x8300" in out and "SymbolErrorCounter:..............0" in out
