@@ -112,10 +112,20 @@ impl Capture {
         Some((number, inner.ring.get(offset)?.clone()))
     }
 
+    /// How many were seen so far.
+    fn count(&self) -> u64 {
+        let inner = self.inner.lock();
+        let remembered = u64::try_from(inner.ring.len()).unwrap_or(u64::MAX);
+        inner.forgotten.saturating_add(remembered)
+    }
+
     /// Writes one line a packet: microseconds since load, from, to, LIDs, datagram.
+    ///
+    /// Those that come meanwhile are left out, for they may come faster than they can be written.
     pub(crate) fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = self.count();
         let mut next = 0u64;
-        while let Some((number, seen)) = self.find(next) {
+        while let Some((number, seen)) = self.find(next).filter(|(number, _)| *number < end) {
             next = number.saturating_add(1);
             let since = (seen.time - self.start).as_micros_ceil();
             write!(f, "{since} ")?;
