@@ -35,16 +35,9 @@ use kernel::{
 };
 
 /// `links/`.
-pub(super) struct Links {
-    fabric: Arc<Fabric>,
-}
+pub(super) struct Links;
 
 impl Links {
-    /// Of that fabric.
-    pub(super) fn new(fabric: Arc<Fabric>) -> Self {
-        Self { fabric }
-    }
-
     /// What configfs has to know.
     pub(super) fn item_type(&self) -> &'static ItemType<Group<Self>, Self> {
         configfs_attrs! {
@@ -69,7 +62,7 @@ impl GroupOperations for Links {
                 rate: 1,
             ],
         };
-        let link = LinkDir::new(self.fabric.clone(), name)?;
+        let link = LinkDir::new(super::fabric()?, name)?;
         Ok(Group::new(name.try_into()?, item_type, Ok(link)))
     }
 }

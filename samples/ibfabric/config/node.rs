@@ -62,16 +62,9 @@ use kernel::{
 };
 
 /// `nodes/`.
-pub(super) struct Nodes {
-    fabric: Arc<Fabric>,
-}
+pub(super) struct Nodes;
 
 impl Nodes {
-    /// Of that fabric.
-    pub(super) fn new(fabric: Arc<Fabric>) -> Self {
-        Self { fabric }
-    }
-
     /// What configfs has to know.
     pub(super) fn item_type(&self) -> &'static ItemType<Group<Self>, Self> {
         configfs_attrs! {
@@ -111,7 +104,7 @@ impl GroupOperations for Nodes {
                 live: 11,
             ],
         };
-        let plan = PlannedNode::new(self.fabric.clone(), name)?;
+        let plan = PlannedNode::new(super::fabric()?, name)?;
         Ok(Group::new(name.try_into()?, item_type, Ok(NodeDir(plan))))
     }
 }
