@@ -63,7 +63,7 @@ impl GroupOperations for Links {
             ],
         };
         let link = LinkDir::new(super::fabric()?, name)?;
-        Ok(Group::new(name.try_into()?, item_type, Ok(link)))
+        Ok(Group::new(name.try_into()?, item_type, link))
     }
 }
 
@@ -108,8 +108,9 @@ fn parse_ends(text: &[u8]) -> Result<Option<(End, End)>> {
 }
 
 impl LinkDir {
-    /// Plugs in the cable of that name.
-    fn new(fabric: Arc<Fabric>, name: &CStr) -> Result<Self> {
+    /// Plugs in the cable of that name, or takes it over. That is done when all memory is there, for the cable
+    /// goes with the directory, and a link that was there before must not go because a directory cannot come.
+    fn new(fabric: Arc<Fabric>, name: &CStr) -> Result<impl PinInit<Self, Error>> {
         let Some((a, b)) = parse_ends(name.to_bytes())? else {
             let can_be = "NODE:PORT-NODE:PORT, as in hca0:1-sw0:2";
             return Err(text::refuse(fmt!("links"), name.to_bytes(), can_be));
@@ -118,8 +119,13 @@ impl LinkDir {
             name: CString::try_from(&*a.name)?,
             port: a.port,
         };
-        fabric.connect(a, b, true)?;
-        Ok(Self { fabric, end })
+        Ok(try_init!(Self {
+            end: {
+                fabric.connect(a, b, true)?;
+                end
+            },
+            fabric,
+        }))
     }
 }
 

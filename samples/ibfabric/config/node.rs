@@ -105,7 +105,7 @@ impl GroupOperations for Nodes {
             ],
         };
         let plan = PlannedNode::new(super::fabric()?, name)?;
-        Ok(Group::new(name.try_into()?, item_type, Ok(NodeDir(plan))))
+        Ok(Group::new(name.try_into()?, item_type, NodeDir::new(plan)))
     }
 }
 
@@ -127,22 +127,30 @@ pub(super) struct PlannedNode {
 }
 
 impl PlannedNode {
-    /// An empty description, or the node of that name if it can be taken over.
+    /// An empty description.
     fn new(fabric: Arc<Fabric>, name: &CStr) -> Result<Arc<Self>> {
-        let live = fabric.adopt(name);
-        let spec = match &live {
-            Some(node) => NodeSpec::of(node),
-            None => NodeSpec::new(NodeType::Ca, 1),
-        };
         let name = CString::try_from(name)?;
+        let state = State {
+            spec: NodeSpec::new(NodeType::Ca, 1),
+            live: None,
+        };
         Arc::pin_init(
             pin_init!(Self {
                 fabric,
                 name,
-                state <- new_mutex!(State { spec, live }, "ibfabric_config_node"),
+                state <- new_mutex!(state, "ibfabric_config_node"),
             }),
             GFP_KERNEL,
         )
+    }
+
+    /// Takes the node of that name over, if there is one that nobody has taken over yet.
+    fn adopt(&self) {
+        let mut state = self.state.lock();
+        if let Some(node) = self.fabric.adopt(&self.name) {
+            state.spec = NodeSpec::of(&node);
+            state.live = Some(node);
+        }
     }
 
     /// The fabric.
@@ -239,6 +247,17 @@ impl PlannedNode {
 
 /// `nodes/NAME/`.
 pub(super) struct NodeDir(Arc<PlannedNode>);
+
+impl NodeDir {
+    /// The directory. A node is taken over when all memory is there: it goes with its directory, and must not go
+    /// because a directory cannot come.
+    fn new(plan: Arc<PlannedNode>) -> impl PinInit<Self, Error> {
+        Ok(Self(plan)).pin_chain(|dir: Pin<&mut Self>| {
+            dir.0.adopt();
+            Ok(())
+        })
+    }
+}
 
 impl Drop for NodeDir {
     fn drop(&mut self) {
