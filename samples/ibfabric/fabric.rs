@@ -11,7 +11,6 @@ use self::cable::Cable;
 pub(crate) use self::cable::End;
 use crate::{
     capture::Capture,
-    lft,
     link::LinkLock,
     node::{
         Node,
@@ -19,10 +18,7 @@ use crate::{
     },
     params::Params,
     port::PortRef,
-    provider::{
-        PortEvent,
-        Registration, //
-    },
+    provider::Registration,
     routing,
     topology::Plan, //
 };
@@ -126,12 +122,16 @@ impl Inner {
 
 /// All nodes, and the cables between them.
 ///
-/// The mutex is taken before all other locks of the fabric, and not while a device is unregistered.
+/// `inner` is taken before all other locks of the fabric but `presetting`, and not while a device is
+/// unregistered.
 #[pin_data(PinnedDrop)]
 pub(crate) struct Fabric {
     /// What went over the wires last.
     pub(crate) capture: Arc<Capture>,
     links: Arc<LinkLock>,
+    /// Held by who sets LIDs and forwarding tables.
+    #[pin]
+    presetting: Mutex<()>,
     #[pin]
     inner: Mutex<Inner>,
 }
@@ -150,6 +150,7 @@ impl Fabric {
             pin_init!(Self {
                 capture,
                 links,
+                presetting <- new_mutex!((), "ibfabric_preset"),
                 inner <- new_mutex!(inner, "ibfabric"),
             }),
             GFP_KERNEL,
@@ -392,22 +393,8 @@ impl Fabric {
 
     /// Does once what a subnet manager would: LIDs, forwarding tables, active links.
     pub(crate) fn preset(&self) -> Result {
-        let nodes = self.nodes()?;
-        for lft in nodes.iter().filter_map(|node| node.lft.as_ref()) {
-            for block in 0..lft::CAPACITY / 64 {
-                lft.write_block(block, &[lft::NO_PORT; lft::BLOCK])?;
-            }
-        }
-        routing::assign_lids(&nodes)?;
-        routing::fill_tables(&nodes)?;
-        routing::activate(&nodes);
-        for node in &nodes {
-            for port in &node.ports {
-                node.report(port, PortEvent::LidChange);
-                node.report(port, PortEvent::Active);
-            }
-        }
-        Ok(())
+        let _one_at_a_time = self.presetting.lock();
+        routing::preset(&self.nodes()?)
     }
 }
 
