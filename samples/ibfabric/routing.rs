@@ -49,12 +49,15 @@ fn clear_tables(nodes: &[Arc<Node>]) -> Result {
     Ok(())
 }
 
-/// Gives LIDs in the order of nodes and ports, from 1 on.
+/// Gives LIDs in the order of nodes and ports, from 1 on, one to each.
 fn assign_lids(nodes: &[Arc<Node>]) -> Result {
     let mut next = 1u16;
     for node in nodes {
         for port in node.addressed_ports() {
-            port.configure(|config| config.lid = next);
+            port.configure(|config| {
+                config.lid = next;
+                config.lmc = 0;
+            });
             next = next.checked_add(1).ok_or(EINVAL)?;
         }
     }

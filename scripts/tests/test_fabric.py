@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import sma
 from smp import inject, make
 
 SCRIPTS = Path(__file__).parents[1]
@@ -475,6 +476,25 @@ def test_what_parameters_built_can_be_changed(guest):
     assert guest.check(f"cat {DEBUG}/links").splitlines() == ["hca0:1 sw0:1", "hca1:1 sw0:2 down"]
     guest.check(f"mkdir {CONFIG}/nodes/hca1 && cat {CONFIG}/nodes/hca1/live && rmdir {CONFIG}/nodes/hca1")
     assert guest.check("ls /sys/class/infiniband").split() == ["hca0", "sw0"]
+
+
+def test_a_preset_gives_each_port_one_lid(guest):
+    """Whatever a subnet manager has set before."""
+    sma.load(guest, "topology=pair preset=0")
+    changed = sma.change(guest, sma.PORT_INFO, lid=8, lmc=2)
+    assert (changed.status, changed.lid, changed.lmc) == (sma.OK, 8, 2)
+    guest.check(f"echo 1 >{CONFIG}/preset")
+    now = sma.one(guest, sma.PORT_INFO)
+    assert (now.lid, now.lmc) == (1, 0)
+
+
+def test_presets_at_once(guest):
+    """They come one after the other, so that the tables are whole after the last."""
+    guest.check("insmod $MODULES/ibfabric.ko topology=fattree leaves=4 spines=4 hosts=4")
+    whole = guest.check(f"cat {DEBUG}/lfts")
+    for _ in range(5):
+        guest.check(f"for i in 1 2 3 4; do for j in $(seq 10); do echo 1 >{CONFIG}/preset || exit 1; done & done; wait")
+        assert guest.check(f"cat {DEBUG}/lfts") == whole
 
 
 def test_what_parameters_built_has_two_ends(guest):
