@@ -41,11 +41,14 @@ struct Sighting {
 }
 
 /// The name of a node, kept without a reference to it.
-type Name = [u8; 16];
+type Name = [u8; MAX_NAME];
 
-/// Copies a name, or as much of it as fits.
+/// No name of a node is longer: `IB_DEVICE_NAME_MAX`, less the nul.
+const MAX_NAME: usize = 63;
+
+/// Copies a name.
 fn name_of(node: &Node) -> Name {
-    let mut name = [0; 16];
+    let mut name = [0; MAX_NAME];
     for (to, from) in name.iter_mut().zip(node.name().bytes()) {
         *to = from;
     }

@@ -497,6 +497,15 @@ def test_presets_at_once(guest):
         assert guest.check(f"cat {DEBUG}/lfts") == whole
 
 
+def test_the_wire_file_has_whole_names(guest):
+    near, far = (62 * "n" + end for end in "ab")
+    guest.check("insmod $MODULES/ibfabric.ko capture=10\n" + "\n".join(
+        f"mkdir {CONFIG}/nodes/{name} && echo 1 >{CONFIG}/nodes/{name}/live" for name in (near, far)))
+    guest.check(f"mkdir {CONFIG}/links/{near}:1-{far}:1 && /src/scripts/dr-smp -C {near} 0,1 >/dev/null")
+    ends = [line.split()[1:3] for line in guest.check(f"cat {DEBUG}/wire").splitlines()]
+    assert ends == [[f"{near}:1", f"{far}:1"], [f"{far}:1", f"{near}:1"]]
+
+
 def test_what_parameters_built_has_two_ends(guest):
     """A link can be named from either end, and taken over once."""
     guest.check("insmod $MODULES/ibfabric.ko topology=pair")
