@@ -54,6 +54,7 @@ mod topology;
 mod trap;
 mod view;
 mod wire;
+mod words;
 
 use kernel::{
     prelude::*,

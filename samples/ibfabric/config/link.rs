@@ -12,10 +12,13 @@
 //! | `rate`    | `4x QDR`     | read only | Width and speed of the link, or `-`                       |
 
 use super::text;
-use crate::compat::configfs_attrs;
-use crate::fabric::{
-    End,
-    Fabric, //
+use crate::{
+    compat::configfs_attrs,
+    fabric::{
+        End,
+        Fabric, //
+    },
+    words, //
 };
 use kernel::{
     configfs::{
@@ -74,12 +77,6 @@ pub(super) struct LinkDir {
     end: End,
 }
 
-/// Cuts a text at the first such byte.
-fn cut(text: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
-    let mut parts = text.splitn(2, |byte| *byte == at);
-    Some((parts.next()?, parts.next()?))
-}
-
 /// Makes an end of a cable from two words.
 fn parse_end(name: &[u8], port: &[u8]) -> Result<Option<End>> {
     let digits = port.iter().all(u8::is_ascii_digit) && port.first() != Some(&b'0');
@@ -96,9 +93,9 @@ fn parse_end(name: &[u8], port: &[u8]) -> Result<Option<End>> {
 /// Takes the name of a link apart.
 fn parse_ends(text: &[u8]) -> Result<Option<(End, End)>> {
     // A name may have a `-` in it, but no `:`, so that the first one ends it.
-    let words = cut(text, b':').and_then(|(name_a, rest)| {
-        let (port_a, rest) = cut(rest, b'-')?;
-        let (name_b, port_b) = cut(rest, b':')?;
+    let words = words::pair(text, b':').and_then(|(name_a, rest)| {
+        let (port_a, rest) = words::pair(rest, b'-')?;
+        let (name_b, port_b) = words::pair(rest, b':')?;
         Some([name_a, port_a, name_b, port_b])
     });
     let Some([name_a, port_a, name_b, port_b]) = words else {
