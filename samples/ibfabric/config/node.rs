@@ -10,7 +10,7 @@
 //! | Attribute        | Values                                 | Default         | Meaning            |
 //! |------------------|----------------------------------------|-----------------|--------------------|
 //! | `type`           | `ca`, `switch`                         | `ca`            | Kind of the node   |
-//! | `guid`           | 64 bits, not all 1; 0: chosen          | 0               | Node GUID, and of port 0 of a switch; ports of a CA have those after it |
+//! | `guid`           | 64 bits, not all 1; 0: chosen          | 0               | Node GUID, and of port 0 of a switch; ports of a CA have those after it, to which the same applies |
 //! | `system_guid`    | 64 bits; 0: that of the node           | 0               | System image GUID  |
 //! | `description`    | up to 64 bytes of UTF-8, one line      | `ibfabric NAME` | NodeDescription    |
 //! | `ports`          | 1 to 254                               | 1               | External ports     |

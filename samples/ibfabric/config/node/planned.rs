@@ -124,6 +124,15 @@ impl PlannedNode {
             pr_err!("nodes/{}: only a switch has an enhanced port 0\n", name);
             return Err(EINVAL);
         }
+        let last = |guid: u64| guid.checked_add(spec.ports.into());
+        if !is_switch
+            && spec
+                .guid
+                .is_some_and(|guid| last(guid).is_none_or(|last| last == u64::MAX))
+        {
+            pr_err!("nodes/{}/guid: its ports have those after it, which are 64 bits that are not all 1\n", name);
+            return Err(EINVAL);
+        }
         for port in &spec.port_specs {
             if port.number > spec.ports {
                 pr_err!(
