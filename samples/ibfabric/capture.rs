@@ -41,11 +41,14 @@ struct Sighting {
 }
 
 /// The name of a node, kept without a reference to it.
-type Name = [u8; 16];
+type Name = [u8; MAX_NAME];
 
-/// Copies a name, or as much of it as fits.
+/// No name of a node is longer: `IB_DEVICE_NAME_MAX`, less the nul.
+const MAX_NAME: usize = 63;
+
+/// Copies a name.
 fn name_of(node: &Node) -> Name {
-    let mut name = [0; 16];
+    let mut name = [0; MAX_NAME];
     for (to, from) in name.iter_mut().zip(node.name().bytes()) {
         *to = from;
     }
@@ -112,10 +115,20 @@ impl Capture {
         Some((number, inner.ring.get(offset)?.clone()))
     }
 
+    /// How many were seen so far.
+    fn count(&self) -> u64 {
+        let inner = self.inner.lock();
+        let remembered = u64::try_from(inner.ring.len()).unwrap_or(u64::MAX);
+        inner.forgotten.saturating_add(remembered)
+    }
+
     /// Writes one line a packet: microseconds since load, from, to, LIDs, datagram.
+    ///
+    /// Those that come meanwhile are left out, for they may come faster than they can be written.
     pub(crate) fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = self.count();
         let mut next = 0u64;
-        while let Some((number, seen)) = self.find(next) {
+        while let Some((number, seen)) = self.find(next).filter(|(number, _)| *number < end) {
             next = number.saturating_add(1);
             let since = (seen.time - self.start).as_micros_ceil();
             write!(f, "{since} ")?;

@@ -13,7 +13,7 @@
 //! |                          | once, as a subnet manager would. Reads 0.                            |
 //!
 //! What the module's parameters built is there too, without directories at first: `mkdir` takes it
-//! over. The module stays as long as there are directories.
+//! over. The module stays as long as there are directories; there can be none before it is loaded.
 //!
 //! A write that makes no sense fails, changes nothing, and the kernel log says why.
 
@@ -49,7 +49,7 @@ use kernel::{
 struct Root;
 
 global_lock! {
-    // SAFETY: `Shown::new` initialises it, before the directory is there.
+    // SAFETY: `Config::new` initialises it, before the directory is there.
     unsafe(uninit) static SHOWN: Mutex<Option<Arc<Fabric>>> = None;
 }
 
@@ -57,13 +57,9 @@ global_lock! {
 struct Shown;
 
 impl Shown {
-    /// # Safety
-    ///
-    /// To be called once.
-    unsafe fn new(fabric: &Arc<Fabric>) -> Self {
-        // SAFETY: By the requirements.
-        unsafe { SHOWN.init() };
-        *SHOWN.lock() = Some(fabric.clone());
+    /// From here on there may be directories, each of which needs the module to stay.
+    fn new(fabric: Arc<Fabric>) -> Self {
+        *SHOWN.lock() = Some(fabric);
         Self
     }
 }
@@ -73,6 +69,11 @@ impl Drop for Shown {
         let fabric = SHOWN.lock().take();
         drop(fabric);
     }
+}
+
+/// The fabric, once it is shown: what comes before that is refused, as loading the module may fail yet.
+fn fabric() -> Result<Arc<Fabric>> {
+    SHOWN.lock().clone().ok_or(ENODEV)
 }
 
 /// The directory. The groups in it go first.
@@ -89,7 +90,7 @@ impl Config {
     /// # Safety
     ///
     /// To be called once.
-    pub(crate) unsafe fn new(fabric: &Arc<Fabric>) -> Result<Self> {
+    pub(crate) unsafe fn new(fabric: Arc<Fabric>) -> Result<Self> {
         let top = configfs_attrs! {
             container: Subsystem<Root>,
             data: Root,
@@ -98,11 +99,9 @@ impl Config {
             ],
         };
         // SAFETY: By the requirements.
-        let shown = unsafe { Shown::new(fabric) };
+        unsafe { SHOWN.init() };
         let root = Arc::pin_init(Subsystem::new(c"ibfabric", top, Ok(Root)), GFP_KERNEL)?;
-        let nodes = node::Nodes::new(fabric.clone());
-        let links = link::Links::new(fabric.clone());
-        let faults = faults::Faults::new(fabric.clone());
+        let (nodes, links, faults) = (node::Nodes, link::Links, faults::Faults);
         Ok(Self {
             _nodes: FixedGroup::new(
                 root.clone(),
@@ -120,7 +119,8 @@ impl Config {
                     Ok(faults),
                 ),
             )?,
-            _shown: shown,
+            // Last, for nothing can fail behind it.
+            _shown: Shown::new(fabric),
         })
     }
 }
@@ -128,10 +128,7 @@ impl Config {
 text::attributes! { Root {
     0: |_: &Root, f: &mut dyn fmt::Write| f.write_str("0"),
        |_: &Root, page: &[u8]| match text::switch(page) {
-           Some(true) => {
-               let fabric = SHOWN.lock().clone().ok_or(ENODEV)?;
-               fabric.preset()
-           }
+           Some(true) => fabric()?.preset(),
            _ => Err(text::refuse(fmt!("preset"), page, "1")),
        };
 } }

@@ -3,10 +3,14 @@
 //! What a port counts.
 //!
 //! Counts inside only grow, with one relaxed addition each. What management sees can be set, so that
-//! it is kept as a count and what has to be taken off: nothing that is counted meanwhile gets lost. Most
-//! ports are never written to, so that there is memory for that only after the first time.
+//! it is kept as a count and what has to be taken off: nothing that is counted meanwhile gets lost. So no
+//! count may ever seem to shrink, and none is made as a difference of others that go on meanwhile, but as a
+//! sum. Most ports are never written to, so that there is memory for a base only after the first time.
 
-use crate::faults::FaultCounters;
+use crate::{
+    faults::FaultCounters,
+    packet::Packet, //
+};
 use kernel::{
     prelude::*,
     sync::{
@@ -35,6 +39,37 @@ impl Counter {
     /// The number so far.
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Relaxed)
+    }
+}
+
+/// Packets, to one and to many apart.
+pub(crate) struct Packets {
+    unicast: Counter,
+    multicast: Counter,
+}
+
+impl Packets {
+    /// Starts at zero.
+    const fn new() -> Self {
+        Self {
+            unicast: Counter::new(),
+            multicast: Counter::new(),
+        }
+    }
+
+    /// Counts one more.
+    pub(crate) fn count(&self, packet: &Packet) {
+        let counter = if packet.is_multicast() {
+            &self.multicast
+        } else {
+            &self.unicast
+        };
+        counter.bump();
+    }
+
+    /// The number of all so far.
+    pub(crate) fn get(&self) -> u64 {
+        self.unicast.get().wrapping_add(self.multicast.get())
     }
 }
 
@@ -99,19 +134,15 @@ const GRH_WORDS: u64 = 40 / 4;
 /// The counters of a port.
 pub(crate) struct Counters {
     /// Packets put on the wire.
-    pub(crate) xmit: Counter,
+    pub(crate) xmit: Packets,
     /// Those of them with a global route header.
     pub(crate) xmit_grh: Counter,
-    /// Those of them to a multicast LID.
-    pub(crate) xmit_multicast: Counter,
     /// Those of them that the switch forwarded by itself, by LID.
     pub(crate) forwarded: Counter,
     /// Packets that came off the wire.
-    pub(crate) rcv: Counter,
+    pub(crate) rcv: Packets,
     /// Those of them with a global route header.
     pub(crate) rcv_grh: Counter,
-    /// Those of them to a multicast LID.
-    pub(crate) rcv_multicast: Counter,
     /// How often the link was lost.
     pub(crate) link_downed: Counter,
     /// Packets that could not leave: no link, or on their way for too long.
@@ -142,13 +173,11 @@ impl Counters {
     /// All at zero.
     pub(crate) const fn new() -> Self {
         Self {
-            xmit: Counter::new(),
+            xmit: Packets::new(),
             xmit_grh: Counter::new(),
-            xmit_multicast: Counter::new(),
             forwarded: Counter::new(),
-            rcv: Counter::new(),
+            rcv: Packets::new(),
             rcv_grh: Counter::new(),
-            rcv_multicast: Counter::new(),
             link_downed: Counter::new(),
             xmit_discards: Counter::new(),
             rcv_errors: Counter::new(),
@@ -181,7 +210,7 @@ impl Counters {
 
     /// All that was ever counted for a field. There is no physical layer, and no one has to wait.
     fn total(&self, field: Field) -> u64 {
-        let data = |packets: &Counter, headers: &Counter| {
+        let data = |packets: &Packets, headers: &Counter| {
             packets
                 .get()
                 .wrapping_mul(PACKET_WORDS)
@@ -206,10 +235,10 @@ impl Counters {
             Field::RcvData => data(&self.rcv, &self.rcv_grh),
             Field::XmitPackets => self.xmit.get(),
             Field::RcvPackets => self.rcv.get(),
-            Field::UnicastXmit => self.xmit.get().wrapping_sub(self.xmit_multicast.get()),
-            Field::UnicastRcv => self.rcv.get().wrapping_sub(self.rcv_multicast.get()),
-            Field::MulticastXmit => self.xmit_multicast.get(),
-            Field::MulticastRcv => self.rcv_multicast.get(),
+            Field::UnicastXmit => self.xmit.unicast.get(),
+            Field::UnicastRcv => self.rcv.unicast.get(),
+            Field::MulticastXmit => self.xmit.multicast.get(),
+            Field::MulticastRcv => self.rcv.multicast.get(),
         }
     }
 

@@ -6,12 +6,18 @@
 //! may go on using it, and finds its links gone and its queue pairs closed.
 
 mod cable;
+mod inner;
 
-use self::cable::Cable;
 pub(crate) use self::cable::End;
+use self::{
+    cable::Cable,
+    inner::{
+        Inner,
+        Member, //
+    }, //
+};
 use crate::{
     capture::Capture,
-    lft,
     link::LinkLock,
     node::{
         Node,
@@ -19,10 +25,7 @@ use crate::{
     },
     params::Params,
     port::PortRef,
-    provider::{
-        PortEvent,
-        Registration, //
-    },
+    provider::Registration,
     routing,
     topology::Plan, //
 };
@@ -45,93 +48,18 @@ const GUID_BASE: u64 = 0x021b_fa00_0000_0000;
 /// The low bits of a GUID that are for the ports of a node.
 const GUID_PORT_BITS: u32 = 8;
 
-/// A node of the fabric.
-struct Member {
-    /// First, so that the device goes before its node.
-    registration: Option<Registration<Node>>,
-    node: Arc<Node>,
-    /// Whether a directory of configfs stands for it.
-    owned: bool,
-}
-
-/// All nodes and cables.
-struct Inner {
-    /// In the order in which they came.
-    members: KVVec<Member>,
-    cables: KVVec<Cable>,
-    /// How many nodes there have been.
-    serial: u64,
-}
-
-impl Inner {
-    /// The node of that name.
-    fn find(&self, name: &[u8]) -> Option<&Arc<Node>> {
-        self.members
-            .iter()
-            .map(|member| &member.node)
-            .find(|node| node.name.to_bytes() == name)
-    }
-
-    /// The port at an end of a cable, if it is there.
-    fn port(&self, end: &End) -> Option<PortRef> {
-        let node = self.find(end.name.to_bytes())?;
-        node.external_port(end.port)?;
-        Some(PortRef {
-            node: node.clone(),
-            number: end.port,
-        })
-    }
-
-    /// Whether all that are linked to a node are of its kind, as far as they are there.
-    fn check_kind(&self, node: &Node) -> Result {
-        for cable in &self.cables {
-            let [a, b] = &cable.ends;
-            for (near, far) in [(a, b), (b, a)] {
-                if near.name.to_bytes() == node.name.to_bytes() {
-                    self.check_kinds(cable, node, far)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether both ends of a cable are of one kind.
-    fn check_kinds(&self, cable: &Cable, near: &Node, far: &End) -> Result {
-        match self.find(far.name.to_bytes()) {
-            Some(far) if far.opa != near.opa => {
-                let (opa, other) = if near.opa {
-                    (near, &**far)
-                } else {
-                    (&**far, near)
-                };
-                let [a, b] = &cable.ends;
-                pr_err!(
-                    "{}-{}: {} is a node of Omni-Path and {} is not: write the same to opa of both\n",
-                    a,
-                    b,
-                    opa.name(),
-                    other.name()
-                );
-                Err(EINVAL)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The cable that has this end.
-    fn cable(&mut self, end: &End) -> Option<&mut Cable> {
-        self.cables.iter_mut().find(|cable| cable.has(end))
-    }
-}
-
 /// All nodes, and the cables between them.
 ///
-/// The mutex is taken before all other locks of the fabric, and not while a device is unregistered.
+/// `inner` is taken before all other locks of the fabric but `presetting`, and not while a device is
+/// unregistered.
 #[pin_data(PinnedDrop)]
 pub(crate) struct Fabric {
     /// What went over the wires last.
     pub(crate) capture: Arc<Capture>,
     links: Arc<LinkLock>,
+    /// Held by who sets LIDs and forwarding tables.
+    #[pin]
+    presetting: Mutex<()>,
     #[pin]
     inner: Mutex<Inner>,
 }
@@ -141,15 +69,12 @@ impl Fabric {
     pub(crate) fn build(plan: &Plan, params: &Params) -> Result<Arc<Self>> {
         let capture = Capture::new(params.capture.into())?;
         let links = LinkLock::new()?;
-        let inner = Inner {
-            members: KVVec::new(),
-            cables: KVVec::new(),
-            serial: 0,
-        };
+        let inner = Inner::new();
         let fabric = Arc::pin_init(
             pin_init!(Self {
                 capture,
                 links,
+                presetting <- new_mutex!((), "ibfabric_preset"),
                 inner <- new_mutex!(inner, "ibfabric"),
             }),
             GFP_KERNEL,
@@ -392,22 +317,8 @@ impl Fabric {
 
     /// Does once what a subnet manager would: LIDs, forwarding tables, active links.
     pub(crate) fn preset(&self) -> Result {
-        let nodes = self.nodes()?;
-        for lft in nodes.iter().filter_map(|node| node.lft.as_ref()) {
-            for block in 0..lft::CAPACITY / 64 {
-                lft.write_block(block, &[lft::NO_PORT; lft::BLOCK])?;
-            }
-        }
-        routing::assign_lids(&nodes)?;
-        routing::fill_tables(&nodes)?;
-        routing::activate(&nodes);
-        for node in &nodes {
-            for port in &node.ports {
-                node.report(port, PortEvent::LidChange);
-                node.report(port, PortEvent::Active);
-            }
-        }
-        Ok(())
+        let _one_at_a_time = self.presetting.lock();
+        routing::preset(&self.nodes()?)
     }
 }
 

@@ -16,7 +16,6 @@ mod link;
 mod sends;
 mod software;
 mod trigger;
-mod words;
 
 pub(crate) use self::{
     counters::FaultCounters,
@@ -38,5 +37,8 @@ pub(crate) use self::{
         NodeFaults,
         Software, //
     },
-    words::Words,
+};
+use crate::words::{
+    self,
+    Words, //
 };

@@ -56,6 +56,7 @@ mod topology;
 mod trap;
 mod view;
 mod wire;
+mod words;
 
 use kernel::{
     prelude::*,
@@ -110,10 +111,13 @@ impl kernel::Module for IbFabric {
         let plan = topology::plan(&params)?;
         let fabric = fabric::Fabric::build(&plan, &params)?;
         pr_info!("{} nodes, {} links\n", plan.nodes.len(), plan.links.len());
+        let debug = debug::new(fabric.clone());
+        // Last, for a directory must not come to a module that cannot be loaded.
+        // SAFETY: A module is initialised once.
+        let config = unsafe { config::Config::new(fabric.clone()) }?;
         Ok(Self {
-            // SAFETY: A module is initialised once.
-            _config: unsafe { config::Config::new(&fabric) }?,
-            _debug: debug::new(fabric.clone()),
+            _config: config,
+            _debug: debug,
             _fabric: fabric,
             _watch: watch,
         })

@@ -20,14 +20,11 @@ use crate::{
         QpKind,
         MAD_SIZE, //
     },
-    wire, //
+    wire,
+    words, //
 };
 use kernel::{
     prelude::*,
-    str::{
-        parse_int::ParseInt,
-        BStr, //
-    },
     uaccess::UserSliceReader, //
 };
 
@@ -41,13 +38,12 @@ pub(crate) fn write(fabric: &Fabric, reader: &mut UserSliceReader) -> Result {
     }
     let mut line = KVec::from_elem(0u8, reader.len(), GFP_KERNEL)?;
     reader.read_slice(&mut line)?;
-    let mut words = line
+    let mut rest = line
         .split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty());
-    let node = fabric.find(words.next().ok_or(EINVAL)?).ok_or(ENODEV)?;
-    let number = number(words.next().ok_or(EINVAL)?)?;
-    let number = u8::try_from(number).map_err(|_| EINVAL)?;
-    let port = node.external_port(number).ok_or(EINVAL)?;
+    let node = fabric.find(rest.next().ok_or(EINVAL)?).ok_or(ENODEV)?;
+    let port = number(rest.next().ok_or(EINVAL)?)?;
+    let port = node.external_port(port).ok_or(EINVAL)?;
     let mut packet = Packet {
         slid: LID_PERMISSIVE,
         dlid: LID_PERMISSIVE,
@@ -58,18 +54,17 @@ pub(crate) fn write(fabric: &Fabric, reader: &mut UserSliceReader) -> Result {
         pkey: 0xffff,
         solicited: false,
         grh: None,
-        data: datagram(words.next().ok_or(EINVAL)?, node.opa)?,
+        data: datagram(rest.next().ok_or(EINVAL)?, node.opa)?,
         strikes: 0,
     };
-    for word in words {
-        let at = word.iter().position(|byte| *byte == b'=').ok_or(EINVAL)?;
-        let (key, value) = word.split_at_checked(at.saturating_add(1)).ok_or(EINVAL)?;
+    for word in rest {
+        let (key, value) = words::pair(word, b'=').ok_or(EINVAL)?;
         match key {
-            b"slid=" => packet.slid = self::number(value)?,
-            b"dlid=" => packet.dlid = self::number(value)?,
-            b"pkey=" => packet.pkey = self::number(value)?,
-            b"qkey=" => packet.qkey = u32::from_str(BStr::from_bytes(value))?,
-            b"qp=" => packet.dest_qp = u32::from_str(BStr::from_bytes(value))?,
+            b"slid" => packet.slid = number(value)?,
+            b"dlid" => packet.dlid = number(value)?,
+            b"pkey" => packet.pkey = number(value)?,
+            b"qkey" => packet.qkey = number(value)?,
+            b"qp" => packet.dest_qp = number(value)?,
             _ => return Err(EINVAL),
         }
     }
@@ -84,9 +79,9 @@ pub(crate) fn write(fabric: &Fabric, reader: &mut UserSliceReader) -> Result {
     Ok(())
 }
 
-/// Reads a number, decimal or with `0x`.
-fn number(text: &[u8]) -> Result<u16> {
-    u16::from_str(BStr::from_bytes(text))
+/// Reads a number that fits.
+fn number<T: TryFrom<u64>>(text: &[u8]) -> Result<T> {
+    words::number(text).ok_or(EINVAL)
 }
 
 /// Reads a datagram; one of Omni-Path may have another length than InfiniBand's.

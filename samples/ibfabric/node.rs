@@ -264,6 +264,12 @@ impl Node {
         port.number != 0 || self.enhanced_port0
     }
 
+    /// Changes the forwarding table of a switch, and what goes with it. One does so at a time.
+    pub(crate) fn route<R>(&self, change: impl FnOnce(&Lft, &mut SwitchConfig) -> R) -> Option<R> {
+        let lft = self.lft.as_ref()?;
+        Some(change(lft, &mut self.switch.lock()))
+    }
+
     /// The place of a port among those with a LID.
     fn place(&self, port: &Port) -> usize {
         match self.node_type {

@@ -4,9 +4,9 @@
 
 /// Defines a structure of so many bytes with a getter and a setter for every field.
 ///
-/// A field is a whole number `u8`, `u16`, `u32` or `u64` `@` an offset, some `bits` of a byte
-/// `@` an offset `<<` a shift, or `bytes` `@` an offset. All places are constants, so that one that
-/// does not fit is an error of the compiler.
+/// A field is a whole number at an offset (`u8`, `u16`, `u32` or `u64`, as in `u16(4)`), some bits of a
+/// byte by offset, shift and how many (`bits(11, 3, 5)`), or bytes by offset and how many (`bytes(64,
+/// 64)`). All places are constants, so that one that does not fit is an error of the compiler.
 macro_rules! wire_view {
     (
         $(#[$meta:meta])*

@@ -51,12 +51,9 @@ pub(crate) fn source_lid(port: &Port, ah: &AhAttr) -> u16 {
 impl Counters {
     /// Counts a packet that leaves.
     fn count_xmit(&self, packet: &Packet) {
-        self.xmit.bump();
+        self.xmit.count(packet);
         if packet.grh.is_some() {
             self.xmit_grh.bump();
-        }
-        if packet.is_multicast() {
-            self.xmit_multicast.bump();
         }
     }
 
@@ -70,12 +67,9 @@ impl Counters {
 
     /// Counts a packet that comes in.
     fn count_rcv(&self, packet: &Packet) {
-        self.rcv.bump();
+        self.rcv.count(packet);
         if packet.grh.is_some() {
             self.rcv_grh.bump();
-        }
-        if packet.is_multicast() {
-            self.rcv_multicast.bump();
         }
     }
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import sma
 from smp import inject, make
 
 SCRIPTS = Path(__file__).parents[1]
@@ -328,6 +329,9 @@ REFUSED = [
     ("echo 300 >nodes/new/ports", "nodes/new/ports: '300' is refused"),
     ("echo 0xffffffffffffffff >nodes/new/guid", "nodes/new/guid: '0xffffffffffffffff' is refused"),
     ("echo 0x10000000000000000 >nodes/new/guid", "is refused: it can be 64 bits"),
+    ("echo 0xfffffffffffffffe >nodes/new/guid; ! echo 1 >nodes/new/live || exit 0; echo 0 >nodes/new/guid; exit 1",
+     "nodes/new/guid: its ports have those after it"),
+    ("echo 08 >nodes/new/ports", "nodes/new/ports: '08' is refused"),
     ("echo 0x1000000 >nodes/new/vendor_id", "it can be 24 bits"),
     ("echo 0x10000 >nodes/new/device_id", "it can be 16 bits"),
     ("echo 3x >nodes/new/width", "it can be 1x, 2x, 4x, 8x or 12x"),
@@ -475,6 +479,34 @@ def test_what_parameters_built_can_be_changed(guest):
     assert guest.check(f"cat {DEBUG}/links").splitlines() == ["hca0:1 sw0:1", "hca1:1 sw0:2 down"]
     guest.check(f"mkdir {CONFIG}/nodes/hca1 && cat {CONFIG}/nodes/hca1/live && rmdir {CONFIG}/nodes/hca1")
     assert guest.check("ls /sys/class/infiniband").split() == ["hca0", "sw0"]
+
+
+def test_a_preset_gives_each_port_one_lid(guest):
+    """Whatever a subnet manager has set before."""
+    sma.load(guest, "topology=pair preset=0")
+    changed = sma.change(guest, sma.PORT_INFO, lid=8, lmc=2)
+    assert (changed.status, changed.lid, changed.lmc) == (sma.OK, 8, 2)
+    guest.check(f"echo 1 >{CONFIG}/preset")
+    now = sma.one(guest, sma.PORT_INFO)
+    assert (now.lid, now.lmc) == (1, 0)
+
+
+def test_presets_at_once(guest):
+    """They come one after the other, so that the tables are whole after the last."""
+    guest.check("insmod $MODULES/ibfabric.ko topology=fattree leaves=4 spines=4 hosts=4")
+    whole = guest.check(f"cat {DEBUG}/lfts")
+    for _ in range(5):
+        guest.check(f"for i in 1 2 3 4; do for j in $(seq 10); do echo 1 >{CONFIG}/preset || exit 1; done & done; wait")
+        assert guest.check(f"cat {DEBUG}/lfts") == whole
+
+
+def test_the_wire_file_has_whole_names(guest):
+    near, far = (62 * "n" + end for end in "ab")
+    guest.check("insmod $MODULES/ibfabric.ko capture=10\n" + "\n".join(
+        f"mkdir {CONFIG}/nodes/{name} && echo 1 >{CONFIG}/nodes/{name}/live" for name in (near, far)))
+    guest.check(f"mkdir {CONFIG}/links/{near}:1-{far}:1 && /src/scripts/dr-smp -C {near} 0,1 >/dev/null")
+    ends = [line.split()[1:3] for line in guest.check(f"cat {DEBUG}/wire").splitlines()]
+    assert ends == [[f"{near}:1", f"{far}:1"], [f"{far}:1", f"{near}:1"]]
 
 
 def test_what_parameters_built_has_two_ends(guest):

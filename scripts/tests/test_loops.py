@@ -14,7 +14,7 @@ import pytest
 
 import sma
 from smp import PERMISSIVE, follow, make, short, tid_of
-from test_traffic import counters as fabric_counters
+from test_traffic import QUIET, counters as fabric_counters
 
 CONFIG = "/sys/kernel/config/ibfabric"
 FABRIC = "/sys/kernel/debug/ibfabric"
@@ -29,6 +29,8 @@ NOBODY, ROUND = 0x99, 50
 # How many switches of the fabric may forward one packet by LID; see Documentation/fabric.rst.
 MOST_SWITCHES = 64
 FLOOD = 10_000
+# Packets that the file `wire` has.
+CAPTURE = 1000
 # Shell: waits until no packet leaves any port.
 SETTLE = f"""
 settle() {{ last=; while now=$(sed -n 's/^total //p' {FABRIC}/posts); [ "$now" != "$last" ]; do last=$now; sleep 0.3; done; }}
@@ -38,7 +40,7 @@ settle() {{ last=; while now=$(sed -n 's/^total //p' {FABRIC}/posts); [ "$now" !
 @pytest.fixture(name="guest", scope="module")
 def guest_fixture(guest_stock):
     """The cabling, with LIDs and forwarding tables, under the module."""
-    lines = ["modprobe ib_umad", "insmod $MODULES/ibfabric.ko", f"cd {CONFIG}"]
+    lines = ["modprobe ib_umad", f"insmod $MODULES/ibfabric.ko capture={CAPTURE}", f"cd {CONFIG}"]
     lines += [f"mkdir nodes/{name}; echo {kind} >nodes/{name}/type; echo {4 if kind == 'switch' else 1} >nodes/{name}/ports; "
               f"echo 1 >nodes/{name}/live" for name, kind in NODES.items()]
     lines += [f"mkdir links/{link}" for link in LINKS]
@@ -172,12 +174,17 @@ def test_whatever_comes_from_the_wire_ends(guest, parts):
     parts.verify()
 
 
-def test_a_circle_of_lids_ends(guest):
-    """By LID, a packet has no hop count: what ends it is the fabric's own limit. Behind a directed route too."""
+def send_round(guest):
+    """Makes the way of a LID a circle."""
     for path in ((1,), (1, 1), (1, 1, 1)):
         table = bytearray(sma.one(guest, sma.LFT, path=path, device="hca2").data)
         table[ROUND] = 1
         assert sma.one(guest, sma.LFT, data=bytes(table), method=sma.SET, path=path, device="hca2").status == sma.OK
+
+
+def test_a_circle_of_lids_ends(guest):
+    """By LID, a packet has no hop count: what ends it is the fabric's own limit. Behind a directed route too."""
+    send_round(guest)
     before, drops = posts(guest), discards(guest)
     smp = sma.make(sma.NODE_INFO, path=(1, 1), dlid=ROUND)
     assert sma.exchange(guest, [("hca2", 1, PERMISSIVE, smp)], timeout=500) == [None]
@@ -188,6 +195,18 @@ def test_a_circle_of_lids_ends(guest):
     after = posts(guest)
     guest.check(f"{SETTLE}settle")
     assert posts(guest) == after
+
+
+def test_the_wire_file_ends_while_packets_come_faster(guest):
+    """What comes while it is written is not in it. Each write here puts as many packets on wires as switches may forward."""
+    send_round(guest)
+    line = f"r1 2 {QUIET.hex()} dlid={ROUND} qp=1"
+    before, lines = posts(guest), guest.check(
+        f"for i in 1 2; do while [ ! -e /tmp/stop ]; do echo '{line}' >{FABRIC}/inject; done & done\n"
+        f"sleep 1; for i in 1 2 3; do timeout 60 wc -l <{FABRIC}/wire; done; touch /tmp/stop; wait; rm /tmp/stop", timeout=300)
+    # What is forgotten before it is written is not in it either.
+    assert len(lines.split()) == 3 and all(0 < int(line) <= CAPTURE for line in lines.split()), lines
+    assert posts(guest) - before > 10 * CAPTURE
 
 
 def discards(guest):

@@ -166,6 +166,9 @@ def test_rdma(tree, lids):
     assert len(out.splitlines()) == len(hcas)
     assert tree.check("rdma dev show").count("node_guid") == len(SWITCHES) + len(HCAS)
     assert "node_guid 021b:fa00:0000:0500" in tree.check("rdma dev show hca0")
+    # What special queue pairs do not have is zero, and not what was on the kernel's stack.
+    pairs = tree.check("rdma resource show qp").splitlines()
+    assert len(pairs) >= 2 * len(HCAS) and all(" sq-psn 0 " in line for line in pairs), pairs
 
 
 def test_ibsysstat(tree, lids):

@@ -588,6 +588,19 @@ def test_a_storm_of_requests_loses_nothing(pair):
     assert not any("dropped" in name or "discards" in name for names in grown.values() for name in names)
 
 
+@pytest.mark.parametrize("lid, port", [(2, "hca1/ports/1"), (3, "sw0/ports/0")])
+def test_what_came_with_a_global_route_is_answered(pair, lid, port):
+    """ib_mad takes an answer for that of a request only if both have a global route, or neither."""
+    gid = pair.check(f"cat /sys/class/infiniband/{port}/gids/0").strip().replace(":", "")
+    before = extended(pair, 1, 1)
+    (answer,) = gmp(pair, "hca0", 4, 1, [(lid, datagram(4, GET, CLASS_PORT_INFO), 1, gid)])
+    assert answer is not None and answer[3] == GET_RESP
+    after = extended(pair, 1, 1)
+    # The route has 40 bytes, 10 words, both ways. Each look at the counters is a packet to itself, which stays.
+    grown = {name: after[name] - before[name] for name in ("xmit_data", "rcv_data", "xmit_packets")}
+    assert grown["xmit_packets"] == 1 and grown["xmit_data"] == grown["rcv_data"] == WORDS + 10
+
+
 # Errors.
 
 

@@ -69,6 +69,32 @@ impl AhAttr {
             grh,
         })
     }
+
+    /// The C form.
+    fn to_c(self) -> bindings::rdma_ah_attr {
+        let mut attr = bindings::rdma_ah_attr {
+            type_: bindings::rdma_ah_attr_type_RDMA_AH_ATTR_TYPE_IB,
+            sl: self.sl,
+            port_num: self.port,
+            ..Default::default()
+        };
+        // SAFETY: `type_` is set to match.
+        let ib = unsafe { attr.__bindgen_anon_1.ib.as_mut() };
+        ib.dlid = self.dlid;
+        ib.src_path_bits = self.src_path_bits;
+        if let Some(grh) = self.grh {
+            // CAST: A flag, 1.
+            attr.ah_flags = bindings::ib_ah_flags_IB_AH_GRH as u8;
+            // SAFETY: Every bit pattern is a valid `raw`.
+            let dgid = unsafe { attr.grh.dgid.raw.as_mut() };
+            *dgid = grh.dgid;
+            attr.grh.sgid_index = grh.sgid_index;
+            attr.grh.flow_label = grh.flow_label;
+            attr.grh.hop_limit = grh.hop_limit;
+            attr.grh.traffic_class = grh.traffic_class;
+        }
+        attr
+    }
 }
 
 /// What the RDMA core allocates for an address handle.
@@ -119,7 +145,7 @@ pub(super) unsafe extern "C" fn create(
     })
 }
 
-/// `query_ah`.
+/// `query_ah`: all that it was made with. The MAD layer matches answers to requests by the global route.
 ///
 /// # Safety
 ///
@@ -132,16 +158,8 @@ pub(super) unsafe extern "C" fn query(
     let Some(attr) = (unsafe { attr(ah) }) else {
         return EINVAL.to_errno();
     };
-    // SAFETY: The core passes valid memory for the answer.
-    let out = unsafe { &mut *out };
-    out.type_ = bindings::rdma_ah_attr_type_RDMA_AH_ATTR_TYPE_IB;
-    out.sl = attr.sl;
-    out.port_num = attr.port;
-    out.ah_flags = 0;
-    // SAFETY: `type_` is set to match.
-    let ib = unsafe { out.__bindgen_anon_1.ib.as_mut() };
-    ib.dlid = attr.dlid;
-    ib.src_path_bits = attr.src_path_bits;
+    // SAFETY: The core passes valid memory for the answer, which need not be initialised.
+    unsafe { out.write(attr.to_c()) };
     0
 }
 

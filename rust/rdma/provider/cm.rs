@@ -50,10 +50,10 @@ impl Watch {
     pub(crate) fn new(module: &ThisModule) -> Result<Self> {
         // SAFETY: The block is static, and registered once.
         to_result(unsafe { bindings::register_module_notifier(NOTIFIER.0.get()) })?;
-        CM_CAME.store(
-            cfg!(CONFIG_INFINIBAND = "y") || is_loaded(module),
-            ordering::Relaxed,
-        );
+        // Nothing but true is stored: what the notifier has learned meanwhile is newer than this.
+        if cfg!(CONFIG_INFINIBAND = "y") || is_loaded(module) {
+            CM_CAME.store(true, ordering::Relaxed);
+        }
         Ok(Self(()))
     }
 }

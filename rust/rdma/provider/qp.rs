@@ -208,13 +208,20 @@ pub(super) unsafe extern "C" fn query<P: Provider>(
     // SAFETY: The core passes a live queue pair of ours.
     let inner = unsafe { inner::<P>(qp) };
     let state = P::qp_state(&inner.qp).to_c();
-    // SAFETY: The core passes valid memory for the answer.
-    let attr = unsafe { &mut *attr };
-    attr.qp_state = state;
-    attr.cur_qp_state = state;
+    // What a special queue pair does not have is zero: the core tells user space some of it.
+    let attr_now = bindings::ib_qp_attr {
+        qp_state: state,
+        cur_qp_state: state,
+        ..Default::default()
+    };
+    // SAFETY: The core passes valid memory for the answer, which need not be initialised.
+    unsafe { attr.write(attr_now) };
+    let init_now = bindings::ib_qp_init_attr {
+        qp_type: inner.kind.to_c(),
+        ..Default::default()
+    };
     // SAFETY: As above.
-    let init = unsafe { &mut *init };
-    init.qp_type = inner.kind.to_c();
+    unsafe { init.write(init_now) };
     0
 }
 

@@ -51,16 +51,9 @@ use kernel::{
 };
 
 /// `faults/`.
-pub(super) struct Faults {
-    fabric: Arc<Fabric>,
-}
+pub(super) struct Faults;
 
 impl Faults {
-    /// Of that fabric.
-    pub(super) fn new(fabric: Arc<Fabric>) -> Self {
-        Self { fabric }
-    }
-
     /// What configfs has to know.
     pub(super) fn item_type(&self) -> &'static ItemType<Group<Self>, Self> {
         configfs_attrs! {
@@ -91,7 +84,7 @@ impl GroupOperations for Faults {
                 ports_from_zero: 6,
             ],
         };
-        let dir = NodeFaultsDir::new(self.fabric.clone(), name)?;
+        let dir = NodeFaultsDir::new(super::fabric()?, name)?;
         Ok(Group::new(name.try_into()?, item_type, Ok(dir)))
     }
 }

@@ -12,10 +12,13 @@
 //! | `rate`    | `4x QDR`     | read only | Width and speed of the link, or `-`                       |
 
 use super::text;
-use crate::compat::configfs_attrs;
-use crate::fabric::{
-    End,
-    Fabric, //
+use crate::{
+    compat::configfs_attrs,
+    fabric::{
+        End,
+        Fabric, //
+    },
+    words, //
 };
 use kernel::{
     configfs::{
@@ -35,16 +38,9 @@ use kernel::{
 };
 
 /// `links/`.
-pub(super) struct Links {
-    fabric: Arc<Fabric>,
-}
+pub(super) struct Links;
 
 impl Links {
-    /// Of that fabric.
-    pub(super) fn new(fabric: Arc<Fabric>) -> Self {
-        Self { fabric }
-    }
-
     /// What configfs has to know.
     pub(super) fn item_type(&self) -> &'static ItemType<Group<Self>, Self> {
         configfs_attrs! {
@@ -69,8 +65,8 @@ impl GroupOperations for Links {
                 rate: 1,
             ],
         };
-        let link = LinkDir::new(self.fabric.clone(), name)?;
-        Ok(Group::new(name.try_into()?, item_type, Ok(link)))
+        let link = LinkDir::new(super::fabric()?, name)?;
+        Ok(Group::new(name.try_into()?, item_type, link))
     }
 }
 
@@ -79,12 +75,6 @@ pub(super) struct LinkDir {
     fabric: Arc<Fabric>,
     /// One end, by which the cable is known.
     end: End,
-}
-
-/// Cuts a text at the first such byte.
-fn cut(text: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
-    let mut parts = text.splitn(2, |byte| *byte == at);
-    Some((parts.next()?, parts.next()?))
 }
 
 /// Makes an end of a cable from two words.
@@ -103,9 +93,9 @@ fn parse_end(name: &[u8], port: &[u8]) -> Result<Option<End>> {
 /// Takes the name of a link apart.
 fn parse_ends(text: &[u8]) -> Result<Option<(End, End)>> {
     // A name may have a `-` in it, but no `:`, so that the first one ends it.
-    let words = cut(text, b':').and_then(|(name_a, rest)| {
-        let (port_a, rest) = cut(rest, b'-')?;
-        let (name_b, port_b) = cut(rest, b':')?;
+    let words = words::pair(text, b':').and_then(|(name_a, rest)| {
+        let (port_a, rest) = words::pair(rest, b'-')?;
+        let (name_b, port_b) = words::pair(rest, b':')?;
         Some([name_a, port_a, name_b, port_b])
     });
     let Some([name_a, port_a, name_b, port_b]) = words else {
@@ -115,8 +105,9 @@ fn parse_ends(text: &[u8]) -> Result<Option<(End, End)>> {
 }
 
 impl LinkDir {
-    /// Plugs in the cable of that name.
-    fn new(fabric: Arc<Fabric>, name: &CStr) -> Result<Self> {
+    /// Plugs in the cable of that name, or takes it over. That is done when all memory is there, for the cable
+    /// goes with the directory, and a link that was there before must not go because a directory cannot come.
+    fn new(fabric: Arc<Fabric>, name: &CStr) -> Result<impl PinInit<Self, Error>> {
         let Some((a, b)) = parse_ends(name.to_bytes())? else {
             let can_be = "NODE:PORT-NODE:PORT, as in hca0:1-sw0:2";
             return Err(text::refuse(fmt!("links"), name.to_bytes(), can_be));
@@ -125,8 +116,13 @@ impl LinkDir {
             name: CString::try_from(&*a.name)?,
             port: a.port,
         };
-        fabric.connect(a, b, true)?;
-        Ok(Self { fabric, end })
+        Ok(try_init!(Self {
+            end: {
+                fabric.connect(a, b, true)?;
+                end
+            },
+            fabric,
+        }))
     }
 }
 

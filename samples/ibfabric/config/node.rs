@@ -10,7 +10,7 @@
 //! | Attribute        | Values                                 | Default         | Meaning            |
 //! |------------------|----------------------------------------|-----------------|--------------------|
 //! | `type`           | `ca`, `switch`                         | `ca`            | Kind of the node   |
-//! | `guid`           | 64 bits, not all 1; 0: chosen          | 0               | Node GUID, and of port 0 of a switch; ports of a CA have those after it |
+//! | `guid`           | 64 bits, not all 1; 0: chosen          | 0               | Node GUID, and of port 0 of a switch; ports of a CA have those after it, to which the same applies |
 //! | `system_guid`    | 64 bits; 0: that of the node           | 0               | System image GUID  |
 //! | `description`    | up to 64 bytes of UTF-8, one line      | `ibfabric NAME` | NodeDescription    |
 //! | `ports`          | 1 to 254                               | 1               | External ports     |
@@ -22,18 +22,19 @@
 //! | `opa`            | 0, 1                                   | 0               | Omni-Path's management datagrams besides InfiniBand's |
 //! | `live`           | 0, 1                                   | 0               | Whether the node is there |
 
+mod planned;
+
+pub(super) use self::planned::{
+    PlannedNode,
+    State, //
+};
 use super::{
     port::PortDir,
     text, //
 };
 use crate::{
     compat::configfs_attrs,
-    fabric::Fabric,
-    node::{
-        Node,
-        NodeSpec,
-        PortSpec, //
-    },
+    node::NodeSpec,
     provider::NodeType,
     rate::{
         Speed,
@@ -48,30 +49,16 @@ use kernel::{
         ItemType, //
     },
     fmt,
-    new_mutex,
     page::PAGE_SIZE,
     prelude::*,
-    str::{
-        CStr,
-        CString, //
-    },
-    sync::{
-        Arc,
-        Mutex, //
-    }, //
+    str::CStr,
+    sync::Arc, //
 };
 
 /// `nodes/`.
-pub(super) struct Nodes {
-    fabric: Arc<Fabric>,
-}
+pub(super) struct Nodes;
 
 impl Nodes {
-    /// Of that fabric.
-    pub(super) fn new(fabric: Arc<Fabric>) -> Self {
-        Self { fabric }
-    }
-
     /// What configfs has to know.
     pub(super) fn item_type(&self) -> &'static ItemType<Group<Self>, Self> {
         configfs_attrs! {
@@ -111,141 +98,24 @@ impl GroupOperations for Nodes {
                 live: 11,
             ],
         };
-        let plan = PlannedNode::new(self.fabric.clone(), name)?;
-        Ok(Group::new(name.try_into()?, item_type, Ok(NodeDir(plan))))
-    }
-}
-
-/// What is behind a directory.
-pub(super) struct State {
-    /// What the node shall be, or is.
-    pub(super) spec: NodeSpec,
-    /// The node, while it is there.
-    pub(super) live: Option<Arc<Node>>,
-}
-
-/// A node to be, shared by its directory and those of its ports.
-#[pin_data]
-pub(super) struct PlannedNode {
-    fabric: Arc<Fabric>,
-    name: CString,
-    #[pin]
-    state: Mutex<State>,
-}
-
-impl PlannedNode {
-    /// An empty description, or the node of that name if it can be taken over.
-    fn new(fabric: Arc<Fabric>, name: &CStr) -> Result<Arc<Self>> {
-        let live = fabric.adopt(name);
-        let spec = match &live {
-            Some(node) => NodeSpec::of(node),
-            None => NodeSpec::new(NodeType::Ca, 1),
-        };
-        let name = CString::try_from(name)?;
-        Arc::pin_init(
-            pin_init!(Self {
-                fabric,
-                name,
-                state <- new_mutex!(State { spec, live }, "ibfabric_config_node"),
-            }),
-            GFP_KERNEL,
-        )
-    }
-
-    /// The fabric.
-    pub(super) fn fabric(&self) -> &Fabric {
-        &self.fabric
-    }
-
-    /// The name as text.
-    pub(super) fn name(&self) -> &str {
-        self.name.to_str().unwrap_or_default()
-    }
-
-    /// Looks at what is behind the directory.
-    pub(super) fn look<R>(&self, look: impl FnOnce(&State) -> R) -> R {
-        look(&self.state.lock())
-    }
-
-    /// Changes the description, which `apply` does not if the text is wrong.
-    pub(super) fn change(
-        &self,
-        at: fmt::Arguments<'_>,
-        page: &[u8],
-        can_be: &str,
-        apply: impl FnOnce(&mut NodeSpec, &[u8]) -> Option<()>,
-    ) -> Result {
-        let mut state = self.state.lock();
-        if state.live.is_some() {
-            pr_err!(
-                "nodes/{}/{}: the node is live: write 0 to live first\n",
-                self.name(),
-                at
-            );
-            return Err(EBUSY);
-        }
-        let refused = || text::refuse(fmt!("nodes/{}/{}", self.name(), at), page, can_be);
-        apply(&mut state.spec, page).ok_or_else(refused)
-    }
-
-    /// Changes how a port differs, now and for the next time the node goes live.
-    pub(super) fn set_port(&self, port: PortSpec) -> Result {
-        self.state.lock().spec.set_port(port)
-    }
-
-    /// Lets a port be like the others the next time the node goes live.
-    pub(super) fn forget_port(&self, number: u8) {
-        self.state.lock().spec.forget_port(number);
-    }
-
-    /// What does not go together in a description.
-    fn check(&self, spec: &NodeSpec) -> Result {
-        let name = self.name();
-        let is_switch = spec.node_type == NodeType::Switch;
-        if spec.enhanced_port0 && !is_switch {
-            pr_err!("nodes/{}: only a switch has an enhanced port 0\n", name);
-            return Err(EINVAL);
-        }
-        for port in &spec.port_specs {
-            if port.number > spec.ports {
-                pr_err!(
-                    "nodes/{}/{}: the node has ports 1 to {}\n",
-                    name,
-                    port.number,
-                    spec.ports
-                );
-                return Err(EINVAL);
-            }
-            if port.guid.is_some() && is_switch {
-                pr_err!(
-                    "nodes/{}/{}/guid: it is that of the switch\n",
-                    name,
-                    port.number
-                );
-                return Err(EINVAL);
-            }
-        }
-        Ok(())
-    }
-
-    /// Builds the node, or takes it away.
-    fn set_live(&self, on: bool) -> Result {
-        let mut state = self.state.lock();
-        match (on, state.live.take()) {
-            (true, Some(node)) => state.live = Some(node),
-            (true, None) => {
-                self.check(&state.spec)?;
-                state.live = Some(self.fabric.add(&self.name, &state.spec)?);
-            }
-            (false, Some(node)) => self.fabric.remove(&node),
-            (false, None) => {}
-        }
-        Ok(())
+        let plan = PlannedNode::new(super::fabric()?, name)?;
+        Ok(Group::new(name.try_into()?, item_type, NodeDir::new(plan)))
     }
 }
 
 /// `nodes/NAME/`.
 pub(super) struct NodeDir(Arc<PlannedNode>);
+
+impl NodeDir {
+    /// The directory. A node is taken over when all memory is there: it goes with its directory, and must not go
+    /// because a directory cannot come.
+    fn new(plan: Arc<PlannedNode>) -> impl PinInit<Self, Error> {
+        Ok(Self(plan)).pin_chain(|dir: Pin<&mut Self>| {
+            dir.0.adopt();
+            Ok(())
+        })
+    }
+}
 
 impl Drop for NodeDir {
     fn drop(&mut self) {

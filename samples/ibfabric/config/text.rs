@@ -2,6 +2,7 @@
 
 //! The text in attributes, and what is said about text that is wrong.
 
+use crate::words;
 use kernel::{
     fmt,
     page::PAGE_SIZE,
@@ -63,11 +64,9 @@ pub(super) fn switch(page: &[u8]) -> Option<bool> {
     }
 }
 
-/// Reads a number, decimal or with `0x`, that fits.
+/// Reads a number that fits; see [`words::number`].
 pub(super) fn number<T: TryFrom<u64>>(page: &[u8]) -> Option<T> {
-    use kernel::str::parse_int::ParseInt;
-    let number = u64::from_str(BStr::from_bytes(line(page))).ok()?;
-    T::try_from(number).ok()
+    words::number(line(page))
 }
 
 /// Reads the number of a port as it is usually written, so that there is one directory of a port at

@@ -2,7 +2,10 @@
 
 //! Sends what a port held back, in a context of its own.
 
-use super::link::Waiting;
+use super::link::{
+    Waiting,
+    CAPACITY, //
+};
 use crate::{
     port::PortRef,
     ticker::{
@@ -66,8 +69,12 @@ impl Delivery {
 impl Tick for Delivery {
     fn tick(this: ArcBorrow<'_, Self>) {
         let Some(port) = this.at.port() else { return };
-        // Taken out one at a time, since nothing may be locked while a packet is on its way.
-        while let Some(waiting) = port.faults(|faults| faults.take_due()).flatten() {
+        // Taken out one at a time, since nothing may be locked while a packet is on its way. No more at once
+        // than there is room for: more may come as fast as they leave.
+        for _ in 0..CAPACITY {
+            let Some(waiting) = port.faults(|faults| faults.take_due()).flatten() else {
+                break;
+            };
             this.send(&waiting);
         }
         port.faults(|faults| faults.rearm());

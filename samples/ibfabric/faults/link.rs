@@ -45,7 +45,7 @@ use kernel::{
 };
 
 /// How many packets a port can hold back.
-const CAPACITY: usize = 256;
+pub(super) const CAPACITY: usize = 256;
 
 /// How often a packet can be held back on its way, which ends a way in circles.
 const MAX_STRIKES: u8 = 64;
@@ -317,8 +317,9 @@ impl LinkFaults {
         }
     }
 
-    /// Wakes the delivery up for the next packet.
-    pub(super) fn rearm(&self) {
+    /// Wakes the delivery up for the next packet. The one before has left.
+    pub(super) fn rearm(&mut self) {
+        self.leaving = false;
         if let Some(next) = self.queue.get(0) {
             self.delivery.wake_in(next.left());
         }

@@ -18,6 +18,7 @@ use crate::{
         PortEvent, //
     },
 };
+use kernel::prelude::*;
 
 /// P_Keys of a block of P_KeyTable.
 const PKEY_BLOCK: u32 = 32;
@@ -107,6 +108,15 @@ pub(super) fn set_pkeys(
     self::pkeys(node, ingress, modifier)
 }
 
+/// Why a block was not written: there is none of that number, or no memory for it now.
+fn unwritten(error: Error) -> Fault {
+    if error == EINVAL {
+        Fault::Value
+    } else {
+        Fault::Busy
+    }
+}
+
 /// A block of LinearForwardingTable.
 pub(super) fn forwarding(node: &Node, block: u32) -> Result<[u8; 64], Fault> {
     let lft = node.lft.as_ref().ok_or(Fault::Attribute)?;
@@ -121,7 +131,7 @@ pub(super) fn set_forwarding(node: &Node, block: u32, value: &[u8; 64]) -> Resul
     {
         // One writer at a time.
         let _config = node.switch.lock();
-        lft.write_block(number, value).map_err(|_| Fault::Value)?;
+        lft.write_block(number, value).map_err(unwritten)?;
     }
     forwarding(node, block)
 }
@@ -153,8 +163,7 @@ pub(super) fn set_multicast(
     {
         // One writer at a time.
         let _config = node.switch.lock();
-        mft.write_block(block, position, value)
-            .map_err(|_| Fault::Value)?;
+        mft.write_block(block, position, value).map_err(unwritten)?;
     }
     multicast(node, modifier)
 }

@@ -220,10 +220,13 @@ impl PortFaultsDir {
                 faults.stall.begin();
             }
         })?;
-        if let (false, Some(port)) = (on, self.port()) {
+        // A node that went meanwhile may have ended what was held back before this began, and nobody would end
+        // this: unregistering it would wait for ever. One that is still there will end it when it goes.
+        let there = if on { self.place.check() } else { Ok(()) };
+        if let (true, Some(port)) = (!on || there.is_err(), self.port()) {
             port.unstall(&[kind]);
         }
-        Ok(())
+        there
     }
 
     /// Changes faults of a queue pair.

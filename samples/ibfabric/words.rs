@@ -53,14 +53,14 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
-/// Reads a number, decimal or with `0x`, that fits.
-pub(super) fn number<T: TryFrom<u64>>(text: &[u8]) -> Option<T> {
+/// Reads a number that fits: decimal, with `0x` hexadecimal, and with just a `0` before it octal, as C has it.
+pub(crate) fn number<T: TryFrom<u64>>(text: &[u8]) -> Option<T> {
     let number = u64::from_str(BStr::from_bytes(text)).ok()?;
     T::try_from(number).ok()
 }
 
 /// Reads `A` and `B` of a word `A=B`, or with another byte between them.
-pub(super) fn pair(word: &[u8], between: u8) -> Option<(&[u8], &[u8])> {
+pub(crate) fn pair(word: &[u8], between: u8) -> Option<(&[u8], &[u8])> {
     let mut parts = word.splitn(2, |byte| *byte == between);
     Some((parts.next()?, parts.next()?))
 }
