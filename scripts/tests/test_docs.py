@@ -158,8 +158,8 @@ def test_parameters_agree():
 
 def test_debugfs_files_agree():
     source = (SRC / "samples/ibfabric/debug.rs").read_text()
-    modes = {"read_callback_file": "0400", "write_only_callback_file": "0200", "read_write_callback_file": "0600"}
-    files = {name: modes[kind] for kind, name in re.findall(r'dir\.(\w+)\(c"(\w+)"', source)}
+    modes = {"show": "0400", "take": "0200", "control": "0600"}
+    files = {name: modes[kind] for kind, name in re.findall(r'files\.(\w+)\(c"(\w+)"', source)}
     assert {literal(name): mode for name, mode, _ in rows("fabric.rst", "Files")} == files
 
 
