@@ -245,6 +245,13 @@ class TestWarmPython:
         # Once an abandoned script has ended, the nursery is alone.
         guest.check("for i in 1 2 3 4 5 6 7 8 9 10; do [ $(pgrep -cf nursery.py) = 1 ] && exit; sleep 0.5; done; false")
 
+    def test_its_input_is_the_callers(self, guest):
+        """At whatever moment it looks for it."""
+        guest.check("echo 'import sys; print(sys.stdin.read() * 2, end=str())' >/tmp/twice.py")
+        many = "for i in $(seq 25); do echo $i | python3 /tmp/twice.py; done"
+        out = guest.check(f"for n in 1 2 3 4 5 6; do ({many}) >/tmp/twice.$n & done; wait; cat /tmp/twice.?", timeout=240)
+        assert out == "".join(f"{i}\n{i}\n" for i in range(1, 26)) * 6
+
     def test_what_wakes_is_no_answer(self, guest):
         """A wake at any moment, as when a wait ends in the middle of one, leaves the status what it is."""
         wake = "for pipe in /run/guest/nursery/[0-9]*; do [ ! -p $pipe ] || echo 1<>$pipe; done"
