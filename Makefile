@@ -45,18 +45,20 @@ test-large: ## fabrics of hundreds of nodes, in a guest of 8 GB
 DEBUG_TESTS := kunit debug plant smi origin counters send_queue fabric faults sma traffic opa opensm beside memory stress
 empty :=
 space := $(empty) $(empty)
+# What has pytest run these files alone.
+only = -k '$(subst $(space), or ,$(1:%=test_%))'
 
 .PHONY: test-debug
 test-debug: ## the tests in guests on a kernel with KASAN, lockdep and more, which is built first
 	@$(S)/build debug
-	@IB_SMI_KERNEL=debug $(S)/test -k '$(subst $(space), or ,$(DEBUG_TESTS:%=test_%))' $(PYTEST)
+	@IB_SMI_KERNEL=debug $(S)/test $(call only,$(DEBUG_TESTS)) $(PYTEST)
 
 KCSAN_TESTS := plant smi origin counters send_queue fabric
 
 .PHONY: test-kcsan
 test-kcsan: ## the same on a kernel with KCSAN, which looks for data races
 	@$(S)/build kcsan
-	@IB_SMI_KERNEL=kcsan $(S)/test -k '$(subst $(space), or ,$(KCSAN_TESTS:%=test_%))' $(PYTEST)
+	@IB_SMI_KERNEL=kcsan $(S)/test $(call only,$(KCSAN_TESTS)) $(PYTEST)
 
 .PHONY: stress
 stress: ## load and unload under traffic, CYCLES times (1000), with WITH=links,nodes,reversals besides

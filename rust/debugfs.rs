@@ -68,9 +68,7 @@ impl Folder {
             _parent: parent,
         }
     }
-}
 
-impl Folder {
     /// To put files in it that show what is always there.
     pub(crate) fn files(&self) -> Files<'_, 'static> {
         self.files_of()
@@ -143,36 +141,24 @@ impl<'a> Files<'_, 'a> {
     }
 
     /// A file to read.
-    pub(crate) fn show<T: Sync>(&self, name: &CStr, data: &'a T, show: impl Show<T>) {
-        fn operations<T: Sync, S: Show<T>>(_: S) -> &'static bindings::file_operations {
-            &Operations::<T, S, ()>::READ
-        }
-        self.file(name, 0o400, data, operations::<T, _>(show));
+    pub(crate) fn show<T: Sync, S: Show<T>>(&self, name: &CStr, data: &'a T, _show: S) {
+        self.file(name, 0o400, data, &Operations::<T, S, ()>::READ);
     }
 
     /// A file to read and to write.
-    pub(crate) fn control<T: Sync>(
+    pub(crate) fn control<T: Sync, S: Show<T>, W: Take<T>>(
         &self,
         name: &CStr,
         data: &'a T,
-        show: impl Show<T>,
-        take: impl Take<T>,
+        _show: S,
+        _take: W,
     ) {
-        fn operations<T: Sync, S: Show<T>, W: Take<T>>(
-            _: S,
-            _: W,
-        ) -> &'static bindings::file_operations {
-            &Operations::<T, S, W>::BOTH
-        }
-        self.file(name, 0o600, data, operations(show, take));
+        self.file(name, 0o600, data, &Operations::<T, S, W>::BOTH);
     }
 
     /// A file to write.
-    pub(crate) fn take<T: Sync>(&self, name: &CStr, data: &'a T, take: impl Take<T>) {
-        fn operations<T: Sync, W: Take<T>>(_: W) -> &'static bindings::file_operations {
-            &Operations::<T, (), W>::WRITE
-        }
-        self.file(name, 0o200, data, operations::<T, _>(take));
+    pub(crate) fn take<T: Sync, W: Take<T>>(&self, name: &CStr, data: &'a T, _take: W) {
+        self.file(name, 0o200, data, &Operations::<T, (), W>::WRITE);
     }
 
     /// Makes a file.
@@ -234,15 +220,14 @@ impl<T: Sync, S: Show<T>, W> Operations<T, S, W> {
 
 impl<T: Sync, S: Show<T>, W: Take<T>> Operations<T, S, W> {
     const BOTH: bindings::file_operations = bindings::file_operations {
-        write: Some(write_shown::<T, W>),
+        write: Some(write::<T, W>),
         ..Self::READ
     };
 }
 
 impl<T: Sync, W: Take<T>> Operations<T, (), W> {
     const WRITE: bindings::file_operations = bindings::file_operations {
-        open: Some(open_to_write),
-        write: Some(write_only::<T, W>),
+        write: Some(write::<T, W>),
         llseek: Some(bindings::noop_llseek),
         ..OWNED
     };
@@ -306,55 +291,15 @@ impl<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for Text<F> {
 
 /// # Safety
 ///
-/// As an operation of a file alone.
-unsafe extern "C" fn open_to_write(
-    inode: *mut bindings::inode,
-    file: *mut bindings::file,
-) -> c_int {
-    // SAFETY: By the requirements.
-    unsafe { (*file).private_data = (*inode).i_private };
-    0
-}
-
-/// # Safety
-///
-/// Only as an operation of a file that [`open`] has opened and which was made with a `W`.
-unsafe extern "C" fn write_shown<T: Sync, W: Take<T>>(
+/// Only as an operation of a file whose inode has a `T` and which was made with a `W`.
+unsafe extern "C" fn write<T: Sync, W: Take<T>>(
     file: *mut bindings::file,
     bytes: *const c_char,
     count: usize,
     _: *mut bindings::loff_t,
 ) -> isize {
-    // SAFETY: By the requirements; `single_open()` has left a `seq_file` there.
-    let data = unsafe { (*(*file).private_data.cast::<bindings::seq_file>()).private };
-    // SAFETY: By the requirements.
-    unsafe { take::<T, W>(data, bytes, count) }
-}
-
-/// # Safety
-///
-/// Only as an operation of a file that [`open_to_write`] has opened, whose inode has a `T`, and which was made
-/// with a `W`.
-unsafe extern "C" fn write_only<T: Sync, W: Take<T>>(
-    file: *mut bindings::file,
-    bytes: *const c_char,
-    count: usize,
-    _: *mut bindings::loff_t,
-) -> isize {
-    // SAFETY: By the requirements.
-    unsafe { take::<T, W>((*file).private_data, bytes, count) }
-}
-
-/// # Safety
-///
-/// `data` must be a `T`, of a file that was made with a `W`.
-unsafe fn take<T: Sync, W: Take<T>>(
-    data: *mut c_void,
-    bytes: *const c_char,
-    count: usize,
-) -> isize {
-    // SAFETY: By the requirements; debugfs does not let it go while this runs.
-    let (data, take) = unsafe { (&*data.cast::<T>(), function::<W>()) };
+    // SAFETY: By the requirements; debugfs does not let what is written to go while this runs.
+    let (data, take) = unsafe { (&*(*(*file).f_inode).i_private.cast::<T>(), function::<W>()) };
     let bytes = UserPtr::from_ptr(bytes.cast_mut().cast());
     match take(data, &mut UserSlice::new(bytes, count).reader()) {
         Ok(()) => count as isize,

@@ -55,7 +55,6 @@ pub(crate) trait Client: Sized + Send + Sync + 'static {
 #[pin_data]
 struct Kept<T> {
     device: *const Device,
-    gone: Atomic<bool>,
     #[pin]
     data: Mutex<Option<Arc<T>>>,
 }
@@ -207,7 +206,6 @@ impl<T: Client> Registration<T> {
         let kept = Arc::pin_init(
             pin_init!(Kept {
                 device,
-                gone: Atomic::new(false),
                 data <- new_mutex!(Some(data), "ib_client_data"),
             }),
             GFP_KERNEL,
@@ -249,29 +247,28 @@ impl<T: Client> Registration<T> {
         unsafe { bindings::synchronize_srcu_expedited(self.srcu.get()) };
         // Nobody looks at it any more.
         drop(data);
-        kept.gone.store(true, ordering::Relaxed);
+    }
+
+    /// The same; then it is not kept any more.
+    fn forget(&self, kept: &Arc<Kept<T>>) {
+        self.drop_data(kept);
+        let mut list = self.list().lock();
+        list.kept.retain(|other| !Arc::ptr_eq(other, kept));
     }
 
     /// Drops what is kept of all devices. None is added any more.
     fn drop_all(&self) {
         self.list().lock().closed = true;
-        let next = || {
-            let list = self.list().lock();
-            let mut kept = list.kept.iter();
-            kept.find(|kept| !kept.gone.load(ordering::Relaxed))
-                .cloned()
-        };
+        let next = || self.list().lock().kept.first().cloned();
         while let Some(kept) = next() {
-            self.drop_data(&kept);
+            self.forget(&kept);
         }
     }
 
     /// Removes a device.
     fn remove(&self, device: &Device) {
         if let Some(kept) = self.kept(device) {
-            self.drop_data(&kept);
-            let mut list = self.list().lock();
-            list.kept.retain(|other| !Arc::ptr_eq(other, &kept));
+            self.forget(&kept);
         }
     }
 
