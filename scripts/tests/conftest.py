@@ -75,9 +75,12 @@ class Totals:
         self.counts = dict.fromkeys(OUTCOMES, 0)
         self.skipped = []
         self.rows = {}
+        self.seconds = {}
 
     def add(self, report):
         """Counts a test: its cases if it has any, and itself otherwise."""
+        file = report.nodeid.split("::")[0]
+        self.seconds[file] = self.seconds.get(file, 0) + report.duration
         if report.when != "call" and report.outcome == "passed":
             return
         for heading, row in (value for name, value in report.user_properties if name == ROW):
@@ -106,13 +109,16 @@ def pytest_collectreport(report):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Lists the cases that were skipped inside tests, with their reasons, and prints the tables."""
+    """Lists the cases that were skipped inside tests, with their reasons, and prints the tables and how long each file took."""
     for name, reason in TOTALS.skipped:
         terminalreporter.write_line(f"SKIPPED {name}: {reason or 'no reason given'}")
     for heading, lines in TOTALS.rows.items():
         terminalreporter.write_line(heading)
         for line in lines:
             terminalreporter.write_line(line)
+    terminalreporter.write_line("Seconds by file:")
+    for file, seconds in sorted(TOTALS.seconds.items(), key=lambda item: -item[1]):
+        terminalreporter.write_line(f"{seconds:8.0f}  {file}")
 
 
 def pytest_unconfigure(config):
