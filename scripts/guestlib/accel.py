@@ -9,10 +9,7 @@ import os
 import subprocess
 from pathlib import Path
 
-# Emulation takes half the time without these: AVX's registers at every change of tasks, strings copied byte by byte, and a
-# fifth level of page tables.
-CPU = "max,xsave=off,erms=off,fsrm=off,la57=off"
-TCG = ["-accel", "tcg,thread=multi", "-cpu", CPU]
+TCG = ["-accel", "tcg,thread=multi", "-cpu", "max"]
 KVM = ["-accel", "kvm", "-cpu", "host"]
 # One processor whose clock goes by instructions, a nanosecond each: the same in every run, however busy the host.
 INSTRUCTIONS = ["-accel", "tcg,thread=single", "-cpu", "max", "-icount", "shift=0,sleep=off"]
