@@ -109,6 +109,9 @@ pub(crate) trait Provider: Send + Sync + Sized + 'static {
     /// The key that every scatter and gather entry has to carry.
     const LOCAL_DMA_LKEY: u32;
 
+    /// Which P_Key a port of Omni-Path answers with.
+    const OPA_PKEY_INDEX: u16;
+
     /// The way back to the device.
     fn reporter(&self) -> &Reporter;
 

@@ -162,6 +162,7 @@ impl Node {
                 rate: spec.rate(&port),
                 disabled: port.disabled,
                 extended_speeds,
+                opa: spec.opa,
             };
             list.push(KBox::pin_init(Port::new(init), GFP_KERNEL)?, GFP_KERNEL)?;
         }

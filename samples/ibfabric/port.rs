@@ -63,10 +63,19 @@ pub(crate) const PKEYS: usize = 16;
 /// The P_Key that lets all talk to all.
 const DEFAULT_PKEY: u16 = 0xffff;
 
+/// That of management in Omni-Path, as a limited member: SMAs answer with it.
+const MANAGEMENT_PKEY: u16 = 0x7fff;
+
+/// Where it is in the P_Key table of Omni-Path.
+pub(crate) const MANAGEMENT: u16 = 1;
+
 /// The P_Key table before a subnet manager says otherwise.
-const fn default_pkeys() -> [u16; PKEYS] {
+const fn default_pkeys(opa: bool) -> [u16; PKEYS] {
     let mut pkeys = [0; PKEYS];
     pkeys[0] = DEFAULT_PKEY;
+    if opa {
+        pkeys[MANAGEMENT as usize] = MANAGEMENT_PKEY;
+    }
     pkeys
 }
 
@@ -115,6 +124,8 @@ pub(crate) struct PortInit {
     pub(crate) disabled: bool,
     /// Whether it announces extended speeds.
     pub(crate) extended_speeds: bool,
+    /// Whether it is of Omni-Path.
+    pub(crate) opa: bool,
 }
 
 /// A port, named by its node.
@@ -172,6 +183,7 @@ impl Port {
             rate,
             disabled,
             extended_speeds,
+            opa,
         } = init;
         let phys_state = match (number, disabled) {
             (0, _) => PhysState::LinkUp,
@@ -204,7 +216,7 @@ impl Port {
             }, "ibfabric_port_config"),
             managed <- new_spinlock_irq!(Managed::new(), "ibfabric_port_managed"),
             glance: AtomicGlance::new(state),
-            pkeys <- new_spinlock_irq!(default_pkeys(), "ibfabric_port_pkeys"),
+            pkeys <- new_spinlock_irq!(default_pkeys(opa), "ibfabric_port_pkeys"),
             peer <- new_spinlock_irq!(None, "ibfabric_port_peer"),
             smi <- new_spinlock_irq!(None, "ibfabric_port_smi"),
             gsi <- new_spinlock_irq!(None, "ibfabric_port_gsi"),
@@ -268,6 +280,12 @@ impl Port {
             .iter()
             .position(|own| (own ^ pkey) & !FULL == 0 && (own | pkey) & FULL != 0)?;
         u8::try_from(place).ok()
+    }
+
+    /// Where in the table that very P_Key is, for a queue pair that takes any: 0 if it is not there.
+    pub(crate) fn place_of_pkey(&self, pkey: u16) -> u8 {
+        let place = self.pkeys.lock().iter().position(|own| *own == pkey);
+        place.and_then(|place| place.try_into().ok()).unwrap_or(0)
     }
 
     /// Changes the P_Key table. Returns whether anything is different now.

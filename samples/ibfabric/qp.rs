@@ -321,7 +321,9 @@ impl Qp {
         let ah = wr.ah().ok_or(Status::LocalQpOperation)?;
         let port = node.port(self.port).ok_or(Status::LocalQpOperation)?;
         let pkey = match self.kind {
-            QpKind::Smi => 0xffff,
+            QpKind::Smi if !node.opa => 0xffff,
+            // Omni-Path's hardware looks at it on QP0 too.
+            QpKind::Smi => port.pkey(wr.pkey_index().into()).unwrap_or(0),
             QpKind::Gsi => port
                 .pkey(wr.pkey_index().into())
                 .ok_or(Status::LocalQpOperation)?,

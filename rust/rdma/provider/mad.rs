@@ -72,7 +72,7 @@ pub(super) unsafe extern "C" fn process<P: Provider>(
     request: *const bindings::ib_mad,
     reply: *mut bindings::ib_mad,
     reply_size: *mut usize,
-    _pkey_index: *mut u16,
+    pkey_index: *mut u16,
 ) -> c_int {
     // SAFETY: The core passes a registered device of ours.
     let data = unsafe { device::shared::<P>(device) };
@@ -90,6 +90,8 @@ pub(super) unsafe extern "C" fn process<P: Provider>(
     let [base_version, ..] = *ib_request;
     let opa =
         *reply_size >= OPA_MAD_SIZE && u32::from(base_version) == bindings::OPA_MGMT_BASE_VERSION;
+    // SAFETY: The core passes valid memory; without Omni-Path it does not look at it.
+    unsafe { pkey_index.write(P::OPA_PKEY_INDEX) };
     let result = if opa {
         // SAFETY: The core passes null or a valid completion.
         let received = unsafe { wc.as_ref() }.map_or(0, |wc| wc.byte_len);

@@ -67,6 +67,7 @@ impl Provider for Node {
     type Qp = Arc<Qp>;
 
     const LOCAL_DMA_LKEY: u32 = qp::LOCAL_DMA_LKEY;
+    const OPA_PKEY_INDEX: u16 = port::MANAGEMENT;
 
     fn reporter(&self) -> &Reporter {
         &self.reporter

@@ -34,7 +34,8 @@ pub(super) fn deliver(node: &Node, ingress: &Port, packet: &Packet) {
         }
     }
     let pkey_index = match kind {
-        QpKind::Smi => Some(0),
+        QpKind::Smi if !node.opa => Some(0),
+        QpKind::Smi => Some(port.place_of_pkey(packet.pkey)),
         QpKind::Gsi => port.find_pkey(packet.pkey),
     };
     let Some(pkey_index) = pkey_index else {
