@@ -313,7 +313,10 @@ unsafe extern "C" fn rust_agent_send_response(
     // SAFETY: By the safety requirements: ib_mad handles completions of registered devices only.
     let device = unsafe { Device::from_raw(device) };
     // SAFETY: By the safety requirements.
-    let (slid, wc_port, received) = unsafe { ((*wc).slid, (*wc).port_num, (*wc).byte_len) };
+    let (wc_port, received, pkey_index) =
+        unsafe { ((*wc).port_num, (*wc).byte_len, (*wc).pkey_index) };
+    // SAFETY: As above.
+    let has_grh = unsafe { (*wc).wc_flags } & bindings::ib_wc_flags_IB_WC_GRH as c_int != 0;
     // SAFETY: By the safety requirements.
     let base_version = unsafe { (*mad).base_version };
     // ib_mad passes on a copy of all that it has received, in which the GRH stands right before the MAD;
@@ -335,7 +338,8 @@ unsafe extern "C" fn rust_agent_send_response(
         transit,
         wc,
         grh,
-        slid,
+        has_grh,
+        pkey_index,
         ingress: port(if device.is_switch() { wc_port } else { egress }),
         egress,
         smi: qpn == 0,

@@ -121,7 +121,7 @@ pub(super) fn needs_all_functions(route: &DrSmp<'_>, decision: &Decision) -> boo
     }
 }
 
-/// The node that a function of ib_core's is told of.
+/// The node that a function of ib_core's is told of. 255 is not the number of a port.
 pub(crate) fn node(is_switch: bool, ports: u8) -> Node {
     Node {
         kind: if is_switch {
@@ -129,6 +129,6 @@ pub(crate) fn node(is_switch: bool, ports: u8) -> Node {
         } else {
             NodeKind::Ca
         },
-        ports,
+        ports: ports.min(u8::MAX - 1),
     }
 }

@@ -35,7 +35,8 @@ use crate::{
         DrSmp,
         Verdict, //
     },
-    dyn_debug, //
+    dyn_debug,
+    rdma::device::Device, //
 };
 
 /// Judges an SMP that is about to leave through `egress`, and advances it. Returns whether it is
@@ -60,9 +61,7 @@ pub(crate) unsafe fn judge(smp: *mut Smp, format: Format, is_switch: bool, egres
         .as_ref()
         .map_or(Origin::UNKNOWN, Departing::origin);
     // What the device has is checked by its driver too; without the device, the path is trusted.
-    let ports = origin
-        .device
-        .map_or(u8::MAX - 1, |device| device.phys_ports());
+    let ports = origin.device.map_or(u8::MAX, Device::phys_ports);
     // SAFETY: By the safety requirements, the caller's alone.
     let bytes = unsafe { &mut *smp };
     let route = format.route(bytes);
@@ -130,11 +129,13 @@ fn obstacle(smp: &Smp, route: &DrSmp<'_>, decision: &Decision) -> Option<Obstacl
         Verdict::Route(Some(_)) => Some(Obstacle::NotByLid),
         // It goes back to who has asked, by its direction or by its method.
         Verdict::Local
-            if (route.direction == Direction::Returning || smp::is_answer(smp))
+            if (route.direction == Direction::Returning || smp::is_response(smp))
                 && !asked::answers(smp) =>
         {
             Some(Obstacle::NotAsked)
         }
+        // It is for the SMA; only `local` keeps it from an agent that the TID happens to name.
+        Verdict::Local if smp::is_answer(smp) && !livepatch::settled() => Some(Obstacle::NotAsked),
         _ => None,
     }
 }

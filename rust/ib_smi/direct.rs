@@ -18,6 +18,7 @@ use self::{
     mend::Mender,
     slot::{
         Claimed,
+        Load,
         Slots,
         SLOTS, //
     }, //
@@ -31,7 +32,8 @@ use super::{
     origin::Origin,
     send_queue::{
         Levels,
-        Share, //
+        Share,
+        PATIENCE_MS, //
     },
     smp::{
         Format,
@@ -71,7 +73,7 @@ pub(super) struct Packet<'a> {
     /// How many bytes of it are sent.
     pub(super) len: usize,
     pub(super) way: Way,
-    /// Where a LID-routed part begins; none within the directed-route part.
+    /// Where it goes; none to the other end of the link, with nothing to be said of the way there.
     pub(super) ah: Option<Ah>,
 }
 
@@ -84,6 +86,8 @@ pub(super) struct Way {
     pub(super) ingress: u8,
     /// The external port by which a switch sends a directed-route SMP.
     pub(super) egress: u8,
+    /// Which P_Key of its port it leaves with. Drivers of InfiniBand do not look at this on QP0; Omni-Path's do.
+    pub(super) pkey_index: u16,
     pub(super) decision: Decision,
 }
 
@@ -146,9 +150,9 @@ impl Queue {
         Levels::read(self.agent.qp(), own)
     }
 
-    /// Returns an address handle to the LID `lid`. May sleep.
-    pub(super) fn address(&self, lid: u32) -> Result<Ah> {
-        self.agent.address(lid)
+    /// Whose the queue is.
+    pub(super) fn agent(&self) -> &Agent {
+        &self.agent
     }
 
     /// Sends an SMP now, or when a slot gets free. May sleep.
@@ -170,14 +174,13 @@ impl Queue {
         })
     }
 
-    /// Leaves a slot that is loaded, with so many bytes for a port, to the device; it comes back to [`done`]
-    /// unless this fails.
+    /// Leaves a slot that is loaded to the device; it comes back to [`done`] unless this fails.
     #[inline(always)]
-    fn submit(&self, slot: &Claimed<'_>, (len, egress): (usize, u8)) -> Result {
+    fn submit(&self, slot: &Claimed<'_>, load: Load) -> Result {
         let qp = self.agent.qp();
         let mut sge = bindings::ib_sge {
             addr: slot.dma(),
-            length: len as u32,
+            length: load.len as u32,
             // SAFETY: The queue pair keeps its protection domain.
             lkey: unsafe { (*(*qp).pd).local_dma_lkey },
         };
@@ -185,7 +188,8 @@ impl Queue {
             ah: slot.ah().unwrap_or(&self.permissive).as_raw(),
             remote_qpn: 0,
             remote_qkey: bindings::IB_QP_SET_QKEY,
-            port_num: egress.into(),
+            pkey_index: load.way.pkey_index,
+            port_num: load.way.egress.into(),
             ..Default::default()
         };
         // SAFETY: A union of this pointer and an integer of the same size.
@@ -196,7 +200,7 @@ impl Queue {
         wr.wr.send_flags = bindings::ib_send_flags_IB_SEND_SIGNALED as c_int;
         let mut bad = core::ptr::null();
         // SAFETY: The slot is mapped.
-        unsafe { bindings::ib_smi_dma_sync(self.device(), slot.dma(), len) };
+        unsafe { bindings::ib_smi_dma_sync(self.device(), slot.dma(), load.len) };
         // SAFETY: All of it lives until `done()`, but for the request, which the driver copies. The
         // RDMA core checks at registration that a device which makes queue pairs has `post_send`.
         unsafe {
@@ -278,9 +282,6 @@ impl Queue {
         false
     }
 
-    /// How long to wait in silence.
-    const PATIENCE_MS: u64 = 10_000;
-
     /// Waits until no slot is in use and [`done`] runs no more.
     fn quiesce(&self) {
         // As with ib_mad, there is no way on without the device, which may still read what it sends.
@@ -289,7 +290,7 @@ impl Queue {
             if busy == 0 {
                 break;
             }
-            if turn % Self::PATIENCE_MS == 0 {
+            if turn % PATIENCE_MS == 0 {
                 pr_warn!("still waiting for a device to complete {busy} sends on QP0\n");
             }
             fsleep(Delta::from_millis(1));

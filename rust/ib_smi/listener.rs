@@ -20,18 +20,16 @@ use crate::{
     bindings,
     rdma::agent::Agent, //
 };
-use core::mem::offset_of;
-
 /// The attribute that is a subnet manager's.
 const SM_INFO: u16 = 0x0020;
 
 /// Returns whether ib_mad will drop an SMP that came in for this node.
 ///
-/// Get and Set are the SMA's, or are answered by ib_mad itself; an answer goes to whom its TID names,
-/// which cannot be looked up.
+/// That can be foreseen of a Trap alone. Whatever else may be answered by the SMA, if only with an error, or by
+/// ib_mad itself; and an answer goes to whom its TID names, which cannot be looked up.
 #[inline]
 pub(crate) fn is_missing(origin: Origin<'_>, smp: &Smp) -> bool {
-    !is_get_or_set(smp) && !smp::is_answer(smp) && !has_agent(origin, smp)
+    smp::method(smp) == bindings::IB_MGMT_METHOD_TRAP && !has_agent(origin, smp)
 }
 
 /// Returns whether ib_mad has dropped an SMP that was sent to its own node and that no SMA answered.
@@ -45,7 +43,7 @@ pub(crate) fn is_missing_within(origin: Origin<'_>, smp: &Smp) -> bool {
 #[inline]
 fn is_get_or_set(smp: &Smp) -> bool {
     matches!(
-        u32::from(smp[offset_of!(bindings::ib_smp, method)]),
+        smp::method(smp),
         bindings::IB_MGMT_METHOD_GET | bindings::IB_MGMT_METHOD_SET
     )
 }

@@ -106,6 +106,13 @@ impl<'a> Arrived<'a> {
         (received as usize) < size_of::<bindings::ib_grh>() + format.least()
     }
 
+    /// Which P_Key of the port it came in with, as far as the driver says.
+    #[inline]
+    pub(crate) fn pkey_index(&self) -> u16 {
+        // SAFETY: By the type invariants.
+        unsafe { (&raw const (*self.0).header.wc.pkey_index).read_unaligned() }
+    }
+
     /// The MAD in its buffer, of which there are at least as many bytes as an InfiniBand SMP has, and how
     /// many bytes the MAD has.
     ///

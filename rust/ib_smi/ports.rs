@@ -92,7 +92,8 @@ impl Port {
 pub(crate) struct Ports {
     device: &'static Device,
     ports: KVec<Port>,
-    place: Place,
+    /// An aid: without it, everything else works.
+    place: Option<Place>,
 }
 
 static REGISTRATION: Registration<Ports> = Registration::new();
@@ -172,7 +173,17 @@ impl Client for Ports {
             pages.push(port.page.clone(), GFP_KERNEL)?;
             ports.push(port, GFP_KERNEL)?;
         }
-        let place = Place::take(Arc::new(Sheet { device, pages }, GFP_KERNEL)?)?;
+        let place = Arc::new(Sheet { device, pages }, GFP_KERNEL)
+            .map_err(Error::from)
+            .and_then(Place::take)
+            .inspect_err(|error| {
+                pr_err!(
+                    "{}: not counted in debugfs (error {})\n",
+                    device.name(),
+                    error.to_errno()
+                )
+            })
+            .ok();
         Ok(Arc::new(
             Self {
                 device,
@@ -189,6 +200,8 @@ impl Client for Ports {
     }
 
     fn renamed(&self) {
-        self.place.rename();
+        if let Some(place) = &self.place {
+            place.rename();
+        }
     }
 }

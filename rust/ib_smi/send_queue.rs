@@ -15,6 +15,9 @@ use kernel::{
     }, //
 };
 
+/// How long to wait for a device in silence.
+pub(super) const PATIENCE_MS: u64 = 10_000;
+
 /// How full QP0 of a port is.
 pub(super) struct Levels {
     send_posted: c_int,
@@ -96,13 +99,20 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        // What waits would not be moved on if the limit rose above the count.
-        while !with_send_queue(self.qp, |queue, idle| {
-            if idle {
-                queue.max_active += self.slots;
+        for turn in 1u64.. {
+            // What waits would not be moved on if the limit rose above the count.
+            let given = with_send_queue(self.qp, |queue, idle| {
+                if idle {
+                    queue.max_active += self.slots;
+                }
+                idle
+            });
+            if given {
+                break;
             }
-            idle
-        }) {
+            if turn % PATIENCE_MS == 0 {
+                pr_warn!("still waiting for a device to send what ib_mad has for QP0\n");
+            }
             fsleep(Delta::from_millis(1));
         }
     }

@@ -76,10 +76,13 @@ impl Format {
         }
     }
 
-    /// How many bytes an SMP has at least: InfiniBand's all of them, Omni-Path's its route.
+    /// How many bytes an SMP has at least: InfiniBand's all of them, Omni-Path's those before its data.
     #[inline]
     pub(crate) const fn least(self) -> usize {
-        self.return_path() + PATH_LEN
+        match self {
+            Self::Ib => size_of::<ib_smp>(),
+            Self::Opa => OPA_DATA,
+        }
     }
 
     /// Where the Return Path is.
@@ -94,6 +97,9 @@ impl Format {
 
 /// Where the Return Path of an Omni-Path SMP is: behind both LIDs and the Initial Path.
 const OPA_RETURN_PATH: usize = offset_of!(opa_smp, route) + 4 + 4 + 64;
+
+/// Where its data begins: behind eight bytes that are reserved.
+const OPA_DATA: usize = OPA_RETURN_PATH + PATH_LEN + 8;
 
 /// The `N` bytes of a field. An SMP is longer than any offset in it.
 fn field<const N: usize>(smp: &Smp, at: usize) -> [u8; N] {
@@ -143,12 +149,22 @@ impl Header {
     }
 }
 
+/// Returns whether the SMP is a response by its method.
+pub(crate) fn is_response(smp: &Smp) -> bool {
+    method(smp) & bindings::IB_MGMT_METHOD_RESP != 0
+}
+
 /// Returns whether ib_mad takes the SMP for an answer: for the agent that its TID names.
 ///
 /// C function: `ib_response_mad()`.
 pub(crate) fn is_answer(smp: &Smp) -> bool {
-    let method = u32::from(smp[offset_of!(ib_smp, method)]);
-    method & bindings::IB_MGMT_METHOD_RESP != 0 || method == bindings::IB_MGMT_METHOD_TRAP_REPRESS
+    is_response(smp) || method(smp) == bindings::IB_MGMT_METHOD_TRAP_REPRESS
+}
+
+/// Returns the method.
+#[inline]
+pub(crate) fn method(smp: &Smp) -> u32 {
+    smp[offset_of!(ib_smp, method)].into()
 }
 
 /// Writes the decision into the SMP: the Return Path and, if `advance`, the Hop Pointer.

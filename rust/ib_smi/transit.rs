@@ -83,7 +83,9 @@ fn pass_on(hop: &mut Hop<'_>, arrived: &Arrived<'_>, port: Option<&Port>) {
         Some(queue) => {
             // SAFETY: The buffer is the caller's alone, and nobody writes to it while `hop` is there.
             let mad = unsafe { arrived.mad() };
-            transmit::post_direct(queue, mad, 0, hop).err()
+            transmit::address(queue, hop)
+                .and_then(|ah| transmit::post_direct(queue, mad, arrived.pkey_index(), ah, hop))
+                .err()
         }
         None => Some(Obstacle::NoAgent),
     };

@@ -39,7 +39,10 @@ use crate::{
         Verdict, //
     },
     dyn_debug,
-    rdma::device::Device, //
+    rdma::{
+        agent::Ah,
+        device::Device, //
+    }, //
 };
 use kernel::prelude::*;
 
@@ -55,8 +58,10 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) wc: *const bindings::ib_wc,
     /// Of the received one.
     pub(crate) grh: *const bindings::ib_grh,
-    /// The SLID of the received one.
-    pub(crate) slid: u32,
+    /// Whether the received one came with a GRH.
+    pub(crate) has_grh: bool,
+    /// Which P_Key of the port the received one came in with, or, of Omni-Path, the one to be sent is to have.
+    pub(crate) pkey_index: u16,
     /// The port that the received one came in by.
     pub(crate) ingress: u8,
     /// The port that ib_mad means it to leave by.
@@ -81,8 +86,9 @@ pub(crate) unsafe fn send(device: &Device, outgoing: &Outgoing<'_>) {
     let sent = Ports::of(device, |ports| {
         let port = ports.get(agent_port);
         match outgoing.directed_route_smp() {
-            Some((smp, format)) => {
-                pass(device, agent_port, port, outgoing, (smp, format));
+            Some(smp) => {
+                // SAFETY: By the safety requirements.
+                unsafe { pass(device, agent_port, port, outgoing, smp) };
                 Ok(())
             }
             // SAFETY: By the safety requirements.
@@ -95,7 +101,8 @@ pub(crate) unsafe fn send(device: &Device, outgoing: &Outgoing<'_>) {
             dyn_debug!(send: "an answer by LID was lost, error {}\n", error.to_errno());
             lost_by_lid(device, agent_port, outgoing, Obstacle::PostFailed);
         }
-        (None, Some(smp)) => pass(device, agent_port, None, outgoing, smp),
+        // SAFETY: By the safety requirements.
+        (None, Some(smp)) => unsafe { pass(device, agent_port, None, outgoing, smp) },
         (None, None) => lost_by_lid(device, agent_port, outgoing, Obstacle::NoAgent),
     }
 }
@@ -104,6 +111,18 @@ impl Outgoing<'_> {
     /// The bytes of the MAD.
     fn bytes(&self) -> &[u8] {
         self.mad.get(..self.len).unwrap_or(self.mad)
+    }
+
+    /// Returns whether it goes where the received one came from, by what that one's completion says.
+    ///
+    /// In Omni-Path a request with a GRH is answered with one: it stands for LIDs of more than 16 bits, and for
+    /// another kind of packet.
+    #[inline]
+    fn goes_back(&self, decision: &Decision) -> bool {
+        match decision.verdict {
+            Verdict::Route(to) => to.is_none(),
+            _ => !self.transit && self.opa && self.has_grh,
+        }
     }
 
     /// Returns the MAD, and how it has its route, if it is a directed-route SMP.
@@ -116,7 +135,11 @@ impl Outgoing<'_> {
 }
 
 /// Sends a directed-route SMP by the rules.
-fn pass(
+///
+/// # Safety
+///
+/// The pointers in `outgoing` must be valid.
+unsafe fn pass(
     device: &Device,
     agent_port: u32,
     port: Option<&Port>,
@@ -154,7 +177,8 @@ fn pass(
     announce(&hop);
     if !hop.is_discarded() {
         hop.obstacle = match port {
-            Some(port) => post(port, outgoing, &hop).err(),
+            // SAFETY: By the safety requirements.
+            Some(port) => unsafe { post(port, outgoing, &hop) }.err(),
             None => Some(Obstacle::NoAgent),
         };
     }
@@ -193,28 +217,61 @@ fn old_could_have_judged(hop: &Hop<'_>) -> bool {
 }
 
 /// Posts an SMP as the rules want it to leave.
-fn post(port: &Port, outgoing: &Outgoing<'_>, hop: &Hop<'_>) -> Result<(), Obstacle> {
-    match &port.direct {
-        Some(queue) => post_direct(queue, (outgoing.mad, outgoing.len), outgoing.slid, hop),
-        None => post_through_ib_mad(port, outgoing, hop),
+///
+/// # Safety
+///
+/// The pointers in `outgoing` must be valid.
+unsafe fn post(port: &Port, outgoing: &Outgoing<'_>, hop: &Hop<'_>) -> Result<(), Obstacle> {
+    let Some(queue) = &port.direct else {
+        // SAFETY: By the safety requirements.
+        return unsafe { post_through_ib_mad(port, outgoing, hop) };
+    };
+    let ah = if outgoing.goes_back(&hop.decision) {
+        // SAFETY: By the safety requirements.
+        let ah = unsafe { queue.agent().address_back(outgoing.wc, outgoing.grh) };
+        Some(ah.map_err(without_address)?)
+    } else {
+        address(queue, hop)?
+    };
+    let mad = (outgoing.mad, outgoing.len);
+    post_direct(queue, mad, outgoing.pkey_index, ah, hop)
+}
+
+/// The address handle that an SMP needs to leave by a LID of its own.
+#[inline(always)]
+pub(super) fn address(queue: &Queue, hop: &Hop<'_>) -> Result<Option<Ah>, Obstacle> {
+    match hop.decision.verdict {
+        Verdict::Route(Some(lid)) => queue
+            .agent()
+            .address(lid)
+            .map(Some)
+            .map_err(without_address),
+        _ => Ok(None),
     }
 }
 
-/// Posts an SMP of so many bytes past ib_mad. An answer that begins with a LID-routed part goes to `slid`,
-/// where the request came from.
+/// What it means that there is no address handle.
+#[cold]
+fn without_address(error: Error) -> Obstacle {
+    if error == ENOMEM {
+        Obstacle::NoMemory
+    } else {
+        Obstacle::PostFailed
+    }
+}
+
+/// Posts an SMP of so many bytes past ib_mad.
 #[inline(always)]
 pub(super) fn post_direct(
     queue: &Queue,
     (mad, len): (&[u8], usize),
-    slid: u32,
+    pkey_index: u16,
+    ah: Option<Ah>,
     hop: &Hop<'_>,
 ) -> Result<(), Obstacle> {
-    let (egress, ah) = match hop.decision.verdict {
-        Verdict::Forward { egress } => (egress, None),
-        Verdict::Route(lid) => {
-            let ah = queue.address(lid.unwrap_or(slid));
-            (hop.ingress, Some(ah.map_err(|_| Obstacle::NoMemory)?))
-        }
+    let egress = match hop.decision.verdict {
+        Verdict::Forward { egress } => egress,
+        Verdict::Route(_) => hop.ingress,
         // A switch that is asked to pass on what is its own; the rules leave nothing else.
         Verdict::Local | Verdict::Discard(_) => return Err(Obstacle::InTransition),
     };
@@ -226,6 +283,7 @@ pub(super) fn post_direct(
             format: hop.format,
             ingress: hop.ingress,
             egress,
+            pkey_index,
             decision: hop.decision,
         },
         ah,
@@ -233,8 +291,12 @@ pub(super) fn post_direct(
 }
 
 /// Answers for a CA as ib_core does, where there are no slots: all that a switch needs them for is out.
+///
+/// # Safety
+///
+/// The pointers in `outgoing` must be valid.
 #[cold]
-fn post_through_ib_mad(
+unsafe fn post_through_ib_mad(
     port: &Port,
     outgoing: &Outgoing<'_>,
     hop: &Hop<'_>,
@@ -248,7 +310,7 @@ fn post_through_ib_mad(
         return Err(Obstacle::NoAgent);
     }
     // ib_mad advances the Hop Pointer itself, by `departure`.
-    // SAFETY: Both are those of the MAD that is answered, valid while `outgoing` is.
+    // SAFETY: By the safety requirements, both are those of the MAD that is answered.
     unsafe { agent.answer(outgoing.bytes(), outgoing.wc, outgoing.grh, None) }
         .map_err(|_| Obstacle::PostFailed)
 }

@@ -90,6 +90,22 @@ impl Agent {
         Ah::new(unsafe { bindings::ib_smi_create_ah(pd, self.port(), dlid, flags) })
     }
 
+    /// Creates an address handle on the agent's port, to where a MAD came from. May sleep.
+    ///
+    /// # Safety
+    ///
+    /// `wc` and `grh` must be those of the MAD.
+    pub(crate) unsafe fn address_back(
+        &self,
+        wc: *const bindings::ib_wc,
+        grh: *const bindings::ib_grh,
+    ) -> Result<Ah> {
+        // SAFETY: The agent keeps its queue pair, which keeps its protection domain.
+        let pd = unsafe { (*self.qp()).pd };
+        // SAFETY: By the safety requirements; the port is the agent's own, hence valid.
+        Ah::new(unsafe { bindings::ib_create_ah_from_wc(pd, wc, grh, self.port()) })
+    }
+
     /// Answers a MAD through ib_mad, as mainline's `agent_send_response()` does, but with an address
     /// handle on the agent's own port.
     ///
@@ -108,10 +124,8 @@ impl Agent {
         let header = bindings::IB_MGMT_MAD_HDR as usize;
         let base_version = *mad.first().ok_or(EINVAL)?;
         let data_len = mad.len().checked_sub(header).ok_or(EINVAL)?;
-        // SAFETY: The agent keeps its queue pair, which keeps its protection domain.
-        let pd = unsafe { (*self.qp()).pd };
-        // SAFETY: By the safety requirements; the port is the agent's own, hence valid.
-        let ah = Ah::new(unsafe { bindings::ib_create_ah_from_wc(pd, wc, grh, self.port()) })?;
+        // SAFETY: By the safety requirements.
+        let ah = unsafe { self.address_back(wc, grh) }?;
         // SAFETY: `wc` is valid by the safety requirements.
         let (src_qp, pkey_index) = unsafe { ((*wc).src_qp, (*wc).pkey_index) };
         // SAFETY: The agent is registered by the type invariants.

@@ -61,12 +61,11 @@ impl Device {
         unsafe { bindings::ib_device::is_switch_raw(self.as_raw()) != 0 }
     }
 
-    /// Returns the number of external ports, 1…254.
+    /// Returns the number of external ports.
     pub(crate) fn phys_ports(&self) -> u8 {
-        const MOST: u8 = 254;
         // SAFETY: By the type invariants.
         let count = unsafe { (*self.as_raw()).phys_port_cnt };
-        u8::try_from(count).map_or(MOST, |count| count.min(MOST))
+        count.try_into().unwrap_or(u8::MAX)
     }
 
     /// Returns whether the driver executes MADs itself: whether the node has an SMA in the kernel.

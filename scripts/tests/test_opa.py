@@ -118,6 +118,44 @@ def test_an_answer_is_as_long_as_what_it_says(chain):
             assert answer[DATA:].rstrip(b"\0") == b"ibfabric hca1"
 
 
+ASK = """
+import os, sys
+sys.path.insert(0, "/src/scripts/tests")
+from smp import load_script
+dr_smp = load_script("dr-smp")
+path, grh = sys.argv[1:]
+sys.argv[1:] = ["--opa", path]
+options = dr_smp.arguments()
+file = os.open(dr_smp.find_port("hca0", 1), os.O_RDWR)
+agent = dr_smp.register(file, options.layout.version)
+gid = bytes.fromhex(grh)
+header = dr_smp.HEADER.pack(agent, 0, 3000, 0, 256, 0, 0, 0xFFFF, 0, 0, bool(gid), 0, 64, 0, gid or bytes(16), 0, 0)
+os.write(file, header + dr_smp.smp(options))
+answer = dr_smp.HEADER.unpack_from(os.read(file, 4096))
+print(answer[1], answer[10], answer[-1])
+"""
+
+
+def header_of_answer(guest, path, gid=""):
+    """Asks, with a GRH to a GID if there is one. Returns the answer's status, whether it has a GRH, and its P_Key."""
+    status, grh, index = map(int, guest.check(f"python3 -B - {path} '{gid}' <<'END'{ASK}END").split())
+    return status, bool(grh), guest.check(f"cat /sys/class/infiniband/hca0/ports/1/pkeys/{index}").strip()
+
+
+def test_an_answer_has_the_pkey_of_management(chain):
+    """That which `hfi1_process_opa_mad()` names, and `opa_smp_check()` asks of what comes in, in drivers/infiniband/hw/hfi1."""
+    assert header_of_answer(chain, "0,1,5") == (0, False, "0x7fff")
+
+
+def test_what_came_with_a_grh_is_answered_with_one(other):
+    """As `ib_init_ah_attr_from_wc()` does: in Omni-Path it stands for a LID of more than 16 bits."""
+    # hca0 1---2 hca1
+    load(other, "topology=direct opa=1 preset=1")
+    gid = other.check("cat /sys/class/infiniband/hca1/ports/2/gids/0").strip().replace(":", "")
+    assert header_of_answer(other, "0,1") == (0, False, "0x7fff")
+    assert header_of_answer(other, "0,1", gid) == (0, True, "0x7fff")
+
+
 @pytest.mark.parametrize("words, status", [
     ("--modifier 1", 0x1C), ("--attribute nodedesc --modifier 1", 0x1C), ("--method set", 0x0C),
     ("--attribute 0x0080", 0x0C), ("--attribute 0x1234", 0x0C)])
@@ -400,7 +438,7 @@ def test_links_join_nodes_of_one_kind(other):
     other.check(f"cd {CONFIG} && rmdir links/a:1-b:1 nodes/a nodes/b")
 
 
-@pytest.mark.parametrize("maker, whole", [(make, 168), (make_ib, 256)], ids=["opa", "ib"])
+@pytest.mark.parametrize("maker, whole", [(make, DATA), (make_ib, 256)], ids=["opa", "ib"])
 def test_what_was_cut_off_is_not_made_up_for(chain, maker, whole):
     """Behind the end of an SMP the receive buffer has what was there before: an SMP that could go on."""
     lengths = (whole, 24, whole - 1, whole, whole - 1, 24)

@@ -365,6 +365,12 @@ def test_lmc(guest_stock):
         guest_stock.check(f"perfquery -C hca0 {lid} 1")
         wire = guest_stock.check(f"cat {DEBUG}/ibfabric/wire").splitlines()
         assert any(f"slid={lid:#06x}" in line for line in wire if " hca1:1 " in line.split("slid")[0][:40])
+        # An answer to an SMP whose route ends by LID too: 14.2.2.
+        guest_stock.check(f"/src/scripts/dr-smp -C hca0 --dr-dlid {lid} --tid {lid} 0,1")
+        wire = [line.split() for line in guest_stock.check(f"cat {DEBUG}/ibfabric/wire").splitlines()]
+        (answer,) = [words for words in wire if words[1] == "hca1:1" and words[-1].startswith("0181")
+                     and int(words[-1][24:32], 16) == lid]
+        assert f"slid={lid:#06x}" in answer
 
 
 # Without a subnet manager: the way of single packets.

@@ -37,7 +37,7 @@ REASONS = {
     "no-agent": "the module has no agent on this port to send with",
     "queue-full": "all send slots of the port were in use, and its queue was full",
     "no-memory": "the kernel had no memory for it",
-    "post-failed": "the device refused the work request",
+    "post-failed": "the device refused the work request, or the address",
     "not-asked": "it is an answer, and no agent here has sent a request with this TID",
     "send-failed": "the device took the work request, and completed it with an error",
     "no-listener": "no agent on this port takes it",

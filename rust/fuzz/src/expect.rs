@@ -8,7 +8,7 @@
 use crate::smp::{
     DIRECTED_ROUTE,
     IB_LEN,
-    OPA_ROUTE, //
+    OPA_HEADER, //
 };
 use crate::wire::Site;
 pub use dr_check::case::{
@@ -42,7 +42,7 @@ pub struct Judged {
 /// How `site` judges `mad`, which came in by the external port `port`; nothing if ib_mad does not ask, or
 /// if it is too short: then it is discarded, and what names a rule is what was in the buffer before.
 pub fn judge(site: &Site, port: u8, mad: &[u8]) -> Option<Judged> {
-    if mad.len() < OPA_ROUTE {
+    if mad.len() < OPA_HEADER {
         return None;
     }
     let (opa, versions) = (site.opa, (mad[0], mad[2]));
@@ -64,21 +64,19 @@ pub fn judge(site: &Site, port: u8, mad: &[u8]) -> Option<Judged> {
         Fate::ByLid(_) => ("route", None),
         Fate::Drop(reason) => ("discard", name(&REASONS, reason)),
     };
-    // Get and Set are for the SMA; an answer, and a TrapRepress, for whoever has asked.
-    let answer = mad[3] & 0x80 != 0 || mad[3] == 0x07;
-    let for_agent = !answer && !matches!(mad[3], 0x01 | 0x02);
     Some(Judged {
         rule: name(&RULES, outcome.rule)?,
         verdict,
         reason,
-        unheard: verdict == "local" && for_agent,
+        // A Trap is for a subnet manager, of which there is none.
+        unheard: verdict == "local" && mad[3] == 0x05,
     })
 }
 
 /// Whether the agent on `port` of `site`, which on a switch is 0, gets `mad` onto the wire as a directed
 /// route. What stays within the node may find nobody who answers, and no timeout is reported then.
 pub fn leaves(site: &Site, port: u8, mad: &[u8]) -> bool {
-    if mad.len() < OPA_ROUTE || mad[1] != DIRECTED_ROUTE {
+    if mad.len() < OPA_HEADER || mad[1] != DIRECTED_ROUTE {
         return false;
     }
     let layout = if site.opa && mad[2] == 0x80 {

@@ -13,8 +13,8 @@ pub const IB_LEN: usize = 256;
 /// Bytes of the largest Omni-Path SMP.
 pub const OPA_LEN: usize = 2048;
 
-/// Bytes of an Omni-Path SMP that its route is in.
-pub const OPA_ROUTE: usize = 168;
+/// Bytes of an Omni-Path SMP before its data.
+pub const OPA_HEADER: usize = 176;
 
 /// The directed-route class.
 pub const DIRECTED_ROUTE: u8 = 0x81;

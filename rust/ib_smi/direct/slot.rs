@@ -43,7 +43,7 @@ pub(super) struct Slot {
     /// As many bytes as a MAD of the port can have.
     packet: UnsafeCell<KVec<u8>>,
     load: UnsafeCell<Option<Load>>,
-    /// Where a LID-routed part begins.
+    /// Where the packet goes, if not to the other end of the link.
     ah: UnsafeCell<Option<Ah>>,
     /// Where the device finds the packet, once it is mapped.
     dma: Option<u64>,
@@ -54,10 +54,10 @@ pub(super) struct Slot {
 
 /// What is to be known of the SMP in a slot.
 #[derive(Clone, Copy)]
-struct Load {
+pub(super) struct Load {
     /// How many bytes of it are sent.
-    len: usize,
-    way: Way,
+    pub(super) len: usize,
+    pub(super) way: Way,
     /// How often the device may still flush it before it is lost.
     again: u8,
 }
@@ -201,13 +201,12 @@ impl<'a> Claimed<'a> {
         self.0.cqe.get()
     }
 
-    /// Copies an SMP into the slot, as it leaves. Returns how many bytes are sent, and by which external port
-    /// of a switch.
+    /// Copies an SMP into the slot, as it leaves.
     #[inline]
-    pub(super) fn load(&self, packet: Packet<'_>, room: usize) -> (usize, u8) {
+    pub(super) fn load(&self, packet: Packet<'_>, room: usize) -> Load {
         let copied = packet.mad.len().min(room);
         // SAFETY: Ours by the type invariants.
-        let (to, load, ah) = unsafe {
+        let (to, kept, ah) = unsafe {
             (
                 &mut *self.0.packet.get(),
                 &mut *self.0.load.get(),
@@ -220,17 +219,17 @@ impl<'a> Claimed<'a> {
         if let Some(smp) = to.first_chunk_mut() {
             smp::apply(smp, packet.way.format, &packet.way.decision, true);
         }
-        let (len, way) = (packet.len.min(room), packet.way);
-        *load = Some(Load {
-            len,
-            way,
+        let load = Load {
+            len: packet.len.min(room),
+            way: packet.way,
             again: AGAIN,
-        });
+        };
+        *kept = Some(load);
         *ah = packet.ah;
-        (len, way.egress)
+        load
     }
 
-    /// The address handle, if a LID-routed part begins.
+    /// The address handle, if the packet has one of its own.
     #[inline]
     pub(super) fn ah(&self) -> Option<&Ah> {
         // SAFETY: Ours by the type invariants.
@@ -239,11 +238,11 @@ impl<'a> Claimed<'a> {
 
     /// What [`Claimed::load`] has returned, if the SMP may be posted again, of which the device has flushed
     /// the request; that counts.
-    pub(super) fn once_more(&mut self) -> Option<(usize, u8)> {
+    pub(super) fn once_more(&mut self) -> Option<Load> {
         // SAFETY: Ours by the type invariants.
         let load = unsafe { (*self.0.load.get()).as_mut() }?;
         load.again = load.again.checked_sub(1)?;
-        Some((load.len, load.way.egress))
+        Some(*load)
     }
 
     /// The SMP, and its way, if there is one.
