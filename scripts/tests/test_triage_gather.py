@@ -65,7 +65,7 @@ def test_a_program_that_sends_again():
         writer.out(1, 2)
     requests, _ = triage(writer)
     assert len(requests) == 1 and len(requests[0].attempts) == 2
-    assert brief(requests[0].finding) == ("never-arrived", 3, "sw1")
+    assert brief(requests[0].finding) == ("unknown", 3, "sw1")
     # Once it is answered, the next one is another request.
     writer.send(delay=0.2)
     writer.out()

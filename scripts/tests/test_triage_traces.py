@@ -11,8 +11,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 # pylint: disable=wrong-import-position
 from judged import brief, only, triage  # noqa: E402
 from test_docs import literal, rows, symbols  # noqa: E402
-from trace_cases import (CASES, another_port_by_its_own_word, another_port_by_where_it_came,  # noqa: E402
-                         answer_dropped, dropped_by_a_switch, hop_count_64, lost_going_out, no_way_by_lid,
+from trace_cases import (CASES, an_answer_by_lid, another_port_by_its_own_word,  # noqa: E402
+                         another_port_by_where_it_came, answer_dropped, dropped_by_a_switch, hop_count_64, lost_going_out, no_way_by_lid,
                          not_posted_in_transit, with_traffic)
 from traces import RETURN, Writer  # noqa: E402
 from triage import event, names, report, verdict, wiring  # noqa: E402
@@ -32,7 +32,7 @@ def test_omni_path():
     line = ("seq=1 device=hca0 port=1 tid=0x1900005eed method=0x01 attr=0x0011 mod=0x0 hops=4 path=0,1,5,8,6 "
             "drdlid=0xffffffff state=lost")
     requests, _ = triage(writer, [line])
-    assert brief(requests[0].finding) == ("never-arrived", 3, "sw1")
+    assert brief(requests[0].finding) == ("unknown", 3, "sw1")
     assert requests[0].title == "Get NodeInfo along 0,1,5,8,6 (TID 0x1900005eed)"
 
 
@@ -284,9 +284,41 @@ def test_counters_say_why():
         finding = only(writer, counters={("sw2", 3): {counter: 1}})
         assert brief(finding) == expected and finding.cause == cause
     assert only(writer, counters={("sw1", 8): {"xmit_discards": 1}}).cause == "not-sent"
-    writer, expected = no_way_by_lid()
+    writer, _ = no_way_by_lid()
     finding = only(writer, counters={("sw2", 0): {"relay_errors": 1}})
-    assert brief(finding) == expected and finding.cause == "no-route" and finding.certain
+    assert brief(finding) == ("never-arrived", 4, "sw2") and finding.cause == "no-route" and finding.certain
+
+
+def test_an_answer_that_goes_back_by_lid():
+    """Where it was lost the sender is not seen, for it sends by LID: its LID tells whether it is on this host."""
+    writer, _ = an_answer_by_lid()
+    finding = only(writer, counters={("sw0", 0): {"relay_errors": 1}})
+    assert brief(finding) == ("lost-on-return", 0, "sw0") and finding.cause == "no-route" and finding.certain
+    finding = only(writer, lids={1, 7})
+    assert brief(finding) == ("lost-on-return", 0, "sw0") and finding.cause is None
+    # The sender is on another host.
+    assert only(writer, lids={7}).verdict == "ok"
+    # Its own node has got it.
+    writer.event("recv", "hca0", "response", 1, 0, "0,0/1", "local", "C14-13:4", path=(4,), slid=1)
+    assert only(writer, lids={1}).verdict == "ok"
+
+
+def test_a_request_that_goes_on_by_lid():
+    """To a node of this host, which has not seen it; or to one that may be anywhere."""
+    writer, expected = no_way_by_lid()
+    assert brief(only(writer, lids={7})) == ("never-arrived", 4, "sw2")
+    assert brief(only(writer, lids={8})) == expected
+
+
+def test_the_next_node_is_not_in_the_trace():
+    """It is on another host, or its SMI is in its firmware, whatever went over the links of this host meanwhile."""
+    for traffic in (True, False):
+        writer = with_traffic(Writer()) if traffic else Writer()
+        writer.send()
+        writer.out(1, 1)
+        writer.lines = [line for line in writer.lines if " hca0 " in line or " sw0 " in line]
+        finding = only(writer)
+        assert brief(finding) == ("unknown", 2, "sw0") and not finding.certain
 
 
 def test_the_node_that_is_expected():

@@ -2,6 +2,7 @@
 """What the state of a link, counters and other SMPs say of one that was lost there."""
 
 from .counters import told
+from .verdict import Finding
 
 # What comes in so many seconds after another has left may be that one.
 NEAR = 0.1
@@ -47,6 +48,21 @@ def cause(step, peer, scene):
 def no_route(scene):
     """The ports that had no way for something that goes by LID."""
     return [f"{device}:{port}" for (device, port), rose in scene.counters.items() if rose.get("relay_errors")]
+
+
+def beyond_lid(step, scene):
+    """A finding of an SMP that left by LID, with nothing seen of it afterwards."""
+    lost, lid = no_route(scene), step.last.lid
+    proven = bool(lost or scene.is_here(lid))
+    to = f"LID {lid:#x}" if lid else "the LID that asked"
+    finding = Finding(("lost-on-return" if step.returning else "never-arrived") if proven else "unknown",
+                      hop=step.place if step.returning else step.place + 1, device=step.device, next=to,
+                      way="response" if step.returning else "request", cause="no-route" if lost else None,
+                      certain=proven, evidence=[step.last.text])
+    finding.what = (f"{step.device} sent {'the answer' if step.returning else 'it'} on to {to}, and no node saw it after "
+                    f"that{because(finding.cause)}")
+    note_counters(finding, map(split, lost), scene)
+    return finding
 
 
 def note_stranger(finding, step, place, scene):

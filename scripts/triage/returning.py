@@ -3,7 +3,7 @@
 
 from . import names
 from .event import PERMISSIVE
-from .links import because, cause, note_counters, note_stranger
+from .links import because, beyond_lid, cause, no_route, note_counters, note_stranger
 from .verdict import Finding
 
 # The bit of a method that makes it an answer.
@@ -95,7 +95,7 @@ def underway(request, attempt, scene):
     seen = peer is not None and peer[0] in scene.reporting
     damage = damaged(attempt)
     if not attempt.is_sent and request.origin is None and last.place - 1 not in passed and not seen:
-        return Finding("ok", f"passed on by {last.device}, back to a sender that is not seen here")
+        return passed_on(request, last, scene)
     if last.verdict == "route":
         to, by = f"LID {last.last.lid:#x}" if last.last.lid else "the LID that asked", "by LID"
     else:
@@ -116,6 +116,17 @@ def underway(request, attempt, scene):
     finding.what += because(finding.cause)
     note_counters(finding, [(last.device, last.egress), *([peer] if peer else [])], scene)
     return finding
+
+
+def passed_on(request, last, scene):
+    """A finding of an answer that left for a sender which is not seen.
+
+    Who asks by LID is never seen to send. Its LID tells whether its node should have had the answer.
+    """
+    by_lid = last.verdict == "route" and last.last.lid == request.slid
+    if by_lid and (no_route(scene) or scene.is_here(request.slid) is not False):
+        return beyond_lid(last, scene)
+    return Finding("ok", f"passed on by {last.device}, back to a sender that is not seen here")
 
 
 def damaged(attempt):

@@ -25,6 +25,8 @@ class Scene:
     cut: float | None = None
     # Devices by GUID, as far as is known.
     guids: dict = field(default_factory=dict)
+    # The LIDs of this host's ports; None if they are not known.
+    lids: set | None = None
     # The node that is expected to answer, by name or GUID, and a timeout in milliseconds.
     expect: str | None = None
     timeout_ms: float | None = None
@@ -47,6 +49,10 @@ class Scene:
     def crossed_from(self, device, port):
         """How many SMPs went over the link at this port in its direction."""
         return sum(count for (a, _), count in self.crossed.items() if a == (device, port))
+
+    def is_here(self, lid):
+        """Whether a LID is one of this host's; None if that is not known."""
+        return lid in self.lids if lid and self.lids is not None else None
 
     def is_node(self, device, name):
         """Whether a device is the one of that name: a device's, a description, or a GUID."""
