@@ -256,6 +256,50 @@ def test_what_the_ledger_alone_tells(words, attr, expected):
     assert requests[0].finding.verdict == {"never-arrived": "unknown"}.get(expected[0], expected[0])
 
 
+PAIR = wiring.from_lines([("hca0", "ca", "0x1", "1"), ("sw0", "switch", "0x2", "4"), ("hca1", "ca", "0x3", "1")],
+                         [("hca0:1", "sw0:1"), ("sw0:2", "hca1:1")])
+STRAIGHT = wiring.from_lines([("hca0", "ca", "0x1", "1"), *((f"sw{n}", "switch", "0x2", "8") for n in range(3)),
+                              ("hca1", "ca", "0x3", "1")],
+                             [("hca0:1", "sw0:2"), ("sw0:5", "sw1:4"), ("sw1:8", "sw2:3"), ("sw2:6", "hca1:1")])
+# Here the answer leaves sw1 by the port that the path names for the same hop.
+EVEN = wiring.from_lines([("hca0", "ca", "0x1", "1"), *((f"sw{n}", "switch", "0x2", "4") for n in range(2)),
+                          ("hca1", "ca", "0x3", "1")],
+                         [("hca0:1", "sw0:1"), ("sw0:2", "sw1:2"), ("sw1:1", "hca1:1")])
+
+
+@pytest.mark.parametrize("path, last, fabric, expected", [
+    # On the pair, the answer leaves sw0 by port 1, which the path names for the first hop; the request comes by it.
+    ("0,1,2", ("forward@sw0:0", 2, 1, 1, "forward"), PAIR, ("lost-on-return", 1, "sw0")),
+    ("0,1,2", ("forward@sw0:0", 2, 1, 1, "forward"), None, ("lost-on-return", 1, "sw0")),
+    ("0,1,2", ("recv@sw0:0", 2, 1, 1, "forward"), None, ("lost-on-return", 1, "sw0")),
+    ("0,1,2", ("forward@sw0:0", 1, 2, 2, "forward"), PAIR, ("never-arrived", 2, "sw0")),
+    # The answer from hca1 leaves sw1 by port 2, which the path names for the second hop, to sw0.
+    ("0,1,2,1", ("forward@sw1:0", 1, 2, 2, "forward"), EVEN, ("lost-on-return", 2, "sw1")),
+    ("0,1,2,1", ("forward@sw0:0", 1, 2, 2, "forward"), EVEN, ("never-arrived", 2, "sw0")),
+    # The answer came to sw1 from sw2, with Hop Pointer 3; sw1 is the node at hop 2. The request came by port 4.
+    ("0,1,5,8,6", ("recv@sw1:0", 8, 0, 3, "discard no-such-port"), STRAIGHT, ("lost-on-return", 2, "sw1")),
+    ("0,1,5,8,6", ("recv@sw1:0", 4, 0, 2, "discard no-such-port"), STRAIGHT, ("dropped", 2, "sw1")),
+    # What is discarded after its Hop Pointer has moved: as a trace has it, at the node that could not post it.
+    ("0,1,5,8,6", ("forward@sw1:0", 8, 0, 2, "discard post-failed"), STRAIGHT, ("lost-on-return", 2, "sw1")),
+    ("0,1,5,8,6", ("forward@sw1:0", 4, 0, 3, "discard post-failed"), STRAIGHT, ("dropped", 2, "sw1")),
+    # The answer came back, and was not taken for one.
+    ("0,1,5,8,6", ("recv@hca0:1", 1, 0, 0, "local"), STRAIGHT, ("lost-on-return", 0, "hca0")),
+    # By LID the request goes on to hca1, and the answer comes back.
+    ("0,1,5,8", ("reply@hca1:1", 1, 0, 4, "route"), STRAIGHT, ("lost-on-return", 4, "hca1")),
+])
+def test_the_ledger_has_seen_the_request_or_its_answer(path, last, fabric, expected):
+    place, ingress, egress, hop, outcome = last
+    verdict_name, _, reason = outcome.partition(" ")
+    count = path.count(",")
+    line = (f"seq=7 device=hca0 port=1 tid=0x19 method=0x01 attr=0x11 mod=0x0 hops={count} path={path} drdlid=0xffff "
+            f"timeout_ms=200 retries=0 age_us=9 state=lost last={place} in={ingress} out={egress} hop={hop} "
+            f"verdict={verdict_name} reason={reason or '-'} last_us=3")
+    requests, _ = triage(Writer(), [line], told=fabric)
+    finding = requests[0].finding
+    assert brief(finding) == expected
+    assert finding.way == ("response" if expected[0] == "lost-on-return" else "request")
+
+
 def test_a_fabric_that_is_told():
     fabric = wiring.from_lines([("hca0", "ca", "0x1", "1"), ("sw0", "switch", "0x2", "4"), ("hca1", "ca", "0x3", "1")],
                                [("hca0:1", "sw0:1"), ("sw0:2", "hca1:1", "down")])

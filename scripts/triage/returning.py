@@ -8,6 +8,7 @@ from .verdict import Finding
 
 # The bit of a method that makes it an answer.
 RESPONSE = 0x80
+NOT_TAKEN = "the answer came back to the sender's node, and the MAD layer did not take it for one"
 
 
 def judge(request, attempt, scene):
@@ -230,8 +231,7 @@ def not_taken(finding, request):
               "evidence": finding.evidence + ([last.last.text] if last else [])}
     if request.entry.state == "late" or (by or 0) > 0:
         return too_late(by, **common)
-    return Finding("lost-on-return", "the answer came back to the sender's node, and the MAD layer did not take it for "
-                   "one", way="response", certain=False, **common)
+    return Finding("lost-on-return", NOT_TAKEN, way="response", certain=False, **common)
 
 
 def too_late(by, **more):
