@@ -14,7 +14,7 @@ from test_docs import literal, rows, symbols  # noqa: E402
 from trace_cases import (CASES, an_answer_by_lid, another_port_by_its_own_word,  # noqa: E402
                          another_port_by_where_it_came, answer_dropped, dropped_by_a_switch, hop_count_64, lost_going_out, no_way_by_lid,
                          not_posted_in_transit, with_traffic)
-from traces import RETURN, Writer  # noqa: E402
+from traces import PATH, RETURN, Writer  # noqa: E402
 from triage import event, names, report, verdict, wiring  # noqa: E402
 from triage.ledger import entry  # noqa: E402
 
@@ -113,12 +113,32 @@ def test_an_answer_that_is_damaged_and_taken():
     writer.back(0, 0, method=0x02)
     finding = only(writer)
     assert brief(finding) == ("lost-on-return", 0, "hca0") and "method 0x02" in finding.what
-    # Another TID, and the sender is content with it.
+    finding = only(writer, [ANSWERED])
+    assert brief(finding) == ("lost-on-return", 0, "hca0") and "all the same" in finding.what
+
+
+ANSWERED = "seq=1 device=hca0 port=1 tid=0x1900005eed method=0x01 attr=0x0011 mod=0x0 hops=4 path=0,1,5,8,6 state=answered"
+
+
+@pytest.mark.parametrize("ingress, path, tid, is_it", [
+    (3, PATH, 0x999, True), (3, (1, 2, 3, 6), 0x1900005EED, True), (5, PATH, 0x999, False), (3, (1, 2, 3, 6), 0x999, False)])
+def test_what_passes_by_is_not_what_was_lost(ingress, path, tid, is_it):
+    """It may be if it came from there, by port 3 of sw2, and its path or its TID is the same."""
     writer, expected = lost_going_out()
-    writer.out(3, 4, tid=0x1900005EEC)
-    line = "seq=1 device=hca0 port=1 tid=0x1900005eed method=0x01 attr=0x0011 mod=0x0 hops=4 path=0,1,5,8,6 state=answered"
-    finding = only(writer, [line], ignore=(0x1900005EEC,))
-    assert brief(finding) == expected and "all the same" in finding.what
+    for kind in ("recv", "forward"):
+        writer.event(kind, "sw2", "request", ingress, 6, "3,4/4", "forward", "C14-9:2", tid=tid, path=path, attr=0x15)
+    finding = judged_first(writer)
+    assert brief(finding) == expected and finding.cause == ("damaged" if is_it else None)
+    assert "may have been damaged" in finding.what or not is_it
+    # What the ledger has as answered is well, whatever came by, and though events were lost.
+    writer.lines.append("CPU:1 [LOST 12 EVENTS]")
+    assert judged_first(writer, [ANSWERED]).verdict == "ok"
+
+
+def judged_first(writer, *args):
+    """The finding of what hca0 has sent beside the traffic."""
+    requests, _ = triage(writer, *args)
+    return next(request for request in requests if request.tid == 0x1900005EED and request.origin).finding
 
 
 def test_a_switch_that_always_sends_out_of_a_wrong_port():

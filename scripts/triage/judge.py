@@ -49,7 +49,7 @@ def correct(finding, request, scene):
     entry = request.entry
     if entry is not None:
         finding.evidence.append(f"ledger: {entry.text}")
-        if entry.state == "answered" and finding.cause == "damaged":
+        if entry.state == "answered" and finding.cause == "damaged" and request.attempts[-1].answered:
             finding.what += "; the MAD layer took it for the answer all the same"
         elif entry.state == "answered" and finding.verdict in (*BY_ABSENCE, "unknown", "waiting"):
             return Finding("ok", "answered, as the ledger says; the trace does not show all of it",

@@ -12,7 +12,7 @@ CAUSES = {
     "link-down": "the link is down",
     "no-buffer": "the far end had no receive buffer",
     "not-sent": "the port discarded it instead of sending it",
-    "damaged": "it was damaged",
+    "damaged": "it may have been damaged",
     "no-route": "a forwarding table has no way to that LID",
     "return-path": "its Return Path was damaged",
 }
@@ -65,22 +65,23 @@ def beyond_lid(step, scene):
     return finding
 
 
-def note_stranger(finding, step, place, scene):
-    """Notes an SMP that came to the far end at the time, and that nobody has sent: it may be this one, damaged."""
+def note_stranger(finding, step, far, scene):
+    """Notes an SMP that nobody has sent, and that came in at the far end, (device, port), at the time and is like this
+    one: it may be this one, damaged."""
+    place = step.place - 1 if step.returning else step.place + 1
     strangers = [request for request in scene.requests if request.attempts and not request.attempts[0].is_sent]
     for request in strangers:
         first = request.attempts[0].steps[0]
-        near = 0 <= first.time - step.last.time < NEAR
-        there = first.device == device_of(finding.next)
-        if near and there and (first.place, first.returning) == (place, step.returning):
+        near = 0 <= first.time - step.last.time < NEAR and (first.device, first.ingress) == far
+        if near and (first.place, first.returning) == (place, step.returning) and is_like(first.first, step.last):
             finding.cause = "damaged"
-            finding.evidence.append(f"what came to {first.device} instead: {first.first.text}")
+            finding.evidence.append(f"what came to {first.device} meanwhile, and may be it: {first.first.text}")
             return
 
 
-def device_of(end):
-    """The device in the name of a port."""
-    return end and end.partition(":")[0]
+def is_like(event, other):
+    """Whether two SMPs may be one: where one is damaged, either its TID or its path is as it was."""
+    return event.tid == other.tid or event.path == other.path
 
 
 def note_crossings(finding, step, to, scene):

@@ -72,7 +72,7 @@ def beyond(request, attempt, scene):
     left = f"it left {last.device} by port {last.egress}"
     finding.cause = cause(last, peer, scene)
     if finding.cause is None:
-        note_stranger(finding, last, hop, scene)
+        note_stranger(finding, last, peer, scene)
     where = f"the MAD layer of {peer[0]}" if peer else "the MAD layer of the next node"
     finding.what = f"{left}, and {where} did not see it{because(finding.cause)}"
     note_crossings(finding, last, to, scene)

@@ -113,7 +113,7 @@ def underway(request, attempt, scene):
         finding.what += ", as far as this trace shows: it did not come to the sender"
     finding.cause = finding.cause or cause(last, peer, scene)
     if finding.cause is None:
-        note_stranger(finding, last, last.place - 1, scene)
+        note_stranger(finding, last, peer or next_step and (next_step.device, next_step.egress), scene)
     finding.what += because(finding.cause)
     note_counters(finding, [(last.device, last.egress), *([peer] if peer else [])], scene)
     return finding
