@@ -285,8 +285,8 @@ def test_injected_requests_have_no_sender(tree):
 
 
 def test_a_recorded_trace(tree):
-    tree.check(f"cd /tmp && trace-cmd record -e ib_smi -o t.dat smpquery -C hca0 -t 200 -D nodeinfo {FAR},1 "
-               ">/dev/null 2>&1; trace-cmd report -i t.dat >t.txt")
+    tree.check("cd /tmp && trace-cmd record -C mono -e ib_smi -o t.dat smpquery -C hca0 -t 200 -D nodeinfo "
+               f"{FAR},1 >/dev/null 2>&1; trace-cmd report -i t.dat >t.txt")
     for name in ("t.dat", "t.txt"):
         status, found = triage(tree, f"/tmp/{name}")
         assert status == 12 and verdict(found) == ("dropped", 4, "hca2")
@@ -346,8 +346,8 @@ def test_a_whole_discovery_is_well(tree):
 
 
 def test_a_fabric_that_was_discovered(tree):
-    tree.check(f"ibnetdiscover -C hca0 >/tmp/fabric; trace-cmd record -e ib_smi -o /tmp/own.dat smpquery -C hca0 "
-               f"-t 200 -D nodeinfo {FAR} >/dev/null 2>&1; trace-cmd report -i /tmp/own.dat | grep ' hca0 ' >/tmp/own")
+    tree.check(f"ibnetdiscover -C hca0 >/tmp/fabric; trace-cmd record -C mono -e ib_smi -o /tmp/own.dat smpquery "
+               f"-C hca0 -t 200 -D nodeinfo {FAR} >/dev/null 2>&1; trace-cmd report -i /tmp/own.dat | grep ' hca0 ' >/tmp/own")
     # Only the own end is seen, and the Return Path fits the cables.
     assert triage(tree, "--fabric /tmp/fabric /tmp/own")[0] == 0
     tree.check("sed -i 's/path={0x5,0x1,0x3,0x1}/path={0x5,0x1,0x4,0x1}/' /tmp/own")

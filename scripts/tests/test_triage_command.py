@@ -48,6 +48,8 @@ def test_a_line_that_is_cut_off():
     ("hello\n", 3, "1 lines were of something else"),
     ("a\0b", 1, "neither text nor a file of 'trace-cmd record'"),
     ("1.0: ib_smi_recv: sw0\n", 1, "-:1: ib_smi_recv does not begin with a device"),
+    # As the clocks counter and x86-tsc have it.
+    ("240000000000: ib_smi_recv: sw0\n", 1, "-:1: 240000000000 is no time in seconds: record with the clock mono"),
 ])
 def test_what_cannot_be_judged(text, status, says):
     got, out, err = run("-", text=text)

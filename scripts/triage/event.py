@@ -34,6 +34,8 @@ def fields(line):
     match = LINE.search(line)
     if match is None or match["event"] not in EVENTS:
         return None
+    if "." not in match["time"]:
+        raise EventError(f"{match['time']} is no time in seconds: record with the clock mono (trace-cmd record -C mono)")
     head = HEAD.match(match["text"])
     if head is None:
         raise EventError(f"ib_smi_{match['event']} does not begin with a device, a port, its kind and a direction")
