@@ -410,6 +410,12 @@ def test_a_timeout_that_is_given():
     assert only(writer, timeout_ms=1000).verdict == "ok"
     finding = only(writer, timeout_ms=200)
     assert finding.verdict == "late" and 100 < finding.late_ms < 102
+    # It may have been sent again, and then the answer is in time.
+    assert not finding.certain and "unless the request was sent again" in finding.what
+    # The ledger knows for how long it was waited.
+    line = f"{ANSWERED} rtt_us=301400 timeout_ms={{}} retries={{}}"
+    assert only(writer, [line.format(1000, 0)], timeout_ms=200).verdict == "ok"
+    assert only(writer, [line.format(200, 1)], timeout_ms=200).verdict == "ok"
 
 
 @pytest.mark.parametrize("prefix", ["", "  smpquery-178   [000] .....   ", "smpquery 178 [000]   "])

@@ -210,15 +210,16 @@ def failed(attempt):
 
 
 def after_timeout(request, attempt, scene):
-    """A finding of an answer that came after the timeout, where that is given."""
-    if scene.timeout_ms is None or not attempt.is_sent:
+    """A finding of an answer that came after the timeout, where that is given and the ledger does not know better."""
+    if scene.timeout_ms is None or request.entry is not None or not attempt.is_sent:
         return None
     by = (attempt.end - request.attempts[-1].start) * 1000 - scene.timeout_ms
     if by <= 0:
         return None
     last = attempt.back[-1]
-    return Finding("late", f"the answer came {by:.0f} ms after the timeout of {scene.timeout_ms:.0f} ms", hop=0,
-                   device=last.device, port=last.port, way="response", late_ms=by, evidence=[last.last.text])
+    return Finding("late", f"the answer came {by:.0f} ms after the timeout of {scene.timeout_ms:.0f} ms, unless the "
+                   "request was sent again, which has no event at its sender", hop=0, device=last.device, port=last.port,
+                   way="response", late_ms=by, certain=False, evidence=[last.last.text])
 
 
 def not_taken(finding, request):
