@@ -12,10 +12,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from judged import brief, only, triage  # noqa: E402
 from test_docs import literal, rows, symbols  # noqa: E402
 from trace_cases import (CASES, an_answer_by_lid, another_port_by_its_own_word,  # noqa: E402
-                         another_port_by_where_it_came, answer_dropped, dropped_by_a_switch, hop_count_64, lost_going_out, no_way_by_lid,
-                         not_posted_in_transit, with_traffic)
+                         another_port_by_where_it_came, answer_dropped, dropped_by_a_switch, hop_count_64,
+                         lost_coming_back, lost_going_out, no_way_by_lid, not_posted_in_transit, only_the_own_end,
+                         silence, through_a_ca, with_traffic)
 from traces import PATH, RETURN, Writer  # noqa: E402
-from triage import event, names, report, verdict, wiring  # noqa: E402
+from triage import advice, event, names, report, verdict, wiring  # noqa: E402
 from triage.ledger import entry  # noqa: E402
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
@@ -274,6 +275,109 @@ def test_what_the_ledger_alone_tells(words, attr, expected):
     # Where nothing is known of the links, the far end may be anywhere.
     requests, _ = triage(Writer(), [BOOKED.format(hex(attr), words)])
     assert requests[0].finding.verdict == {"never-arrived": "unknown"}.get(expected[0], expected[0])
+
+
+def commands(writer, **more):
+    """The commands that are proposed for the only request beside traffic, and the finding."""
+    requests, scene = triage(writer, **more)
+    (request,) = [request for request in requests if request.tid not in (0x77, 0x78)]
+    found = advice.checks(request, request.finding, scene)
+    return [command for command, _ in found if command], " ".join(shows for _, shows in found), request.finding
+
+
+def test_who_misrouted_an_answer_is_asked():
+    """sw2 is at the end of the first three hops; of a request that sw1 sends elsewhere, sw1 at the end of two."""
+    writer = with_traffic(Writer())
+    writer.send()
+    writer.out()
+    writer.reply()
+    for kind, egress in (("recv", 3), ("forward", 4)):
+        writer.event(kind, "sw2", "response", 6, egress, "4,3/4", "forward", "C14-13:2", path=RETURN)
+    asks, _, finding = commands(writer)
+    assert brief(finding) == ("misrouted", 3, "sw2")
+    assert asks[0] == "smpquery -C hca0 -P 1 -D nodeinfo 0,1,5,8"
+    asks, _, finding = commands(another_port_by_where_it_came()[0])
+    assert brief(finding) == ("misrouted", 3, "sw1") and asks[0] == "smpquery -C hca0 -P 1 -D nodeinfo 0,1,5"
+
+
+def test_no_query_by_a_path_that_does_not_start_at_the_sender():
+    """Before the path, this request went by LID."""
+    writer = Writer()
+    for kind in ("recv", "forward"):
+        writer.event(kind, "sw0", "request", 2, 5, "0,1/1", "forward", "C14-9:1", path=(5,), slid=1)
+    writer.event("recv", "sw1", "request", 4, 0, "1,2/1", "local", "C14-9:3", path=(5,), slid=1)
+    asks, _, finding = commands(writer)
+    assert finding.verdict == "silent" and asks == []
+    writer.event("reply", "sw1", "response", 4, 4, "2,1/1", "forward", "C14-13:1", path=(4,), slid=1)
+    writer.event("discard", "sw0", "response", 5, 0, "1,1/1", "discard", "C14-13:3", path=(4,), slid=1, reason="port-zero")
+    asks, _, finding = commands(writer)
+    assert finding.verdict == "lost-on-return" and not any("-D" in ask for ask in asks)
+
+
+def test_a_ca_at_the_end_that_is_to_send_on_by_lid():
+    """The path 0,1 ends at hca1, and DrDLID is 7: it is not the path that is wrong."""
+    writer = Writer()
+    writer.send((("hca0", 0, 1),), (1,), dlid=7)
+    writer.discard("hca1", "request", 1, "1,1/1", "C14-9:3", "ca-in-transit", path=(1,), dlid=7)
+    asks, shows, finding = commands(writer)
+    assert brief(finding) == ("dropped", 1, "hca1")
+    assert asks == [] and "DrDLID has to be permissive" in shows
+    asks, shows, _ = commands(through_a_ca()[0])
+    assert asks == ["smpquery -C hca0 -P 1 -D nodeinfo 0,1,5,8,6"] and "has to end at hca1" in shows
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_omni_path_is_asked_by_its_own_smps(case):
+    """smpquery and the tools beside it send those of InfiniBand."""
+    writer, _ = case()
+    writer.lines = [f"{line} class=0x81 point={line.split('ib_smi_')[1].split(':')[0]} format=opa" for line in writer.lines]
+    asks, *_ = commands(writer)
+    ours = ("dr-smp --opa ", "ib-smi status", "smi-triage", "for p in ")
+    assert all(ask.startswith(ours) and "smpquery" not in ask for ask in asks), asks
+
+
+def test_what_is_asked_on_omni_path():
+    line = ("seq=1 device=hca0 port=1 tid=0x19 method=0x01 attr=0x11 mod=0x0 hops=2 path=0,1,5 drdlid=0xffffffff "
+            "timeout_ms=200 retries=0 age_us=9 state=lost last=forward@sw0:0 in=2 out=5 hop=2 verdict=forward reason=-")
+    requests, scene = triage(Writer(), [line], told=STRAIGHT)
+    asks = [ask for ask, _ in advice.checks(requests[0], requests[0].finding, scene)]
+    # The number of ports, 1, is in the modifier too.
+    assert asks[:2] == ["dr-smp --opa -C hca0 -P 1 --attribute portinfo --modifier 0x1000005 0,1",
+                        "dr-smp --opa -C hca0 -P 1 --attribute nodeinfo 0,1,5"]
+    writer, _ = only_the_own_end()
+    writer.lines = [f"{line} format=opa" for line in writer.lines]
+    assert commands(writer)[0][0].startswith(
+        "for p in 0,1 0,1,5 0,1,5,8 0,1,5,8,6; do dr-smp --opa --timeout 200 -C hca0 -P 1 --attribute nodeinfo $p >")
+
+
+def test_what_can_be_known_from_the_own_end_alone():
+    """It is said where the request left for somewhere else; not where events are missing, or where it did not leave."""
+    def told(writer, entries=None):
+        requests, scene = triage(writer, entries)
+        return "\n".join(report.as_text(scene, requests))
+
+    assert "that it left hca0:1, and that no answer came back" in told(only_the_own_end()[0])
+    for case in (silence, lost_coming_back, lost_going_out):
+        writer, _ = case()
+        writer.lines.append("CPU:1 [LOST 12 EVENTS]")
+        text = told(writer)
+        assert "NO ANSWER" in text and "events were lost" in text and "From here it can be known" not in text
+    # It was answered, and the answer left.
+    assert "From here it can be known" not in told(an_answer_by_lid()[0])
+
+
+@pytest.mark.parametrize("other", [{"attr": 0x15}, {"method": 0x02}, {"mod": 1}, {"dlid": 7}])
+def test_failures_that_are_not_the_same(other):
+    """But for the TID they have to be."""
+    writer, _ = lost_going_out()
+    writer.send(tid=0x1900005EEE)
+    writer.out(1, 2, tid=0x1900005EEE)
+    writer.send(tid=0x99, **other)
+    writer.out(1, 2, tid=0x99, **other)
+    requests, scene = triage(writer)
+    text = "\n".join(report.as_text(scene, requests))
+    assert text.count("NEVER ARRIVED at hop 3, sw1") == 2
+    assert "And 1 more like it: TID 0x1900005eee" in text and "(TID 0x99)" in text
 
 
 PAIR = wiring.from_lines([("hca0", "ca", "0x1", "1"), ("sw0", "switch", "0x2", "4"), ("hca1", "ca", "0x3", "1")],

@@ -65,5 +65,5 @@ def correct(finding, request, scene):
                                                                                       request.end + PATIENCE):
         finding.what = (f"events were lost while it was under way, so that it may have gone on; as far as is seen: "
                         f"{finding.what}")
-        finding.verdict, finding.certain = "unknown", False
+        finding.verdict, finding.certain, finding.gap = "unknown", False, True
     return finding

@@ -56,6 +56,11 @@ class Entry:
         return int(self.words["hops"]) if self.words.get("hops", "").isdigit() else len(self.path or ())
 
     @property
+    def is_opa(self):
+        """Whether it is an Omni-Path SMP: its DrDLID has 32 bits."""
+        return (number(self.words.get("drdlid")) or 0) > PERMISSIVE
+
+    @property
     def late_ms(self):
         """By how much the answer was late."""
         if self.rtt_us is None or self.timeout_ms is None:

@@ -164,7 +164,7 @@ class Request:
 
     def __getattr__(self, name):
         # What an event or, where there is none, the ledger says.
-        if name in ("tid", "attr", "mod", "count", "slid", "dlid"):
+        if name in ("tid", "attr", "mod", "count", "slid", "dlid", "is_opa"):
             return getattr(self.sample if self.sample is not None else self.entry, name)
         raise AttributeError(name)
 
