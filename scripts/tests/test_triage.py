@@ -128,6 +128,9 @@ def test_a_path_port_that_is_off_by_one(tree):
     judged(tree, "--expect hca2 " + ask("0,1,3,2,6"), ("wrong-node", 4, "hca3"))
     status, found = triage(tree, "--expect hca3 " + ask("0,1,3,2,6"))
     assert status == 0 and found["requests"][0]["device"] == "hca3"
+    # By its description, which has a blank.
+    for description, expected in (("ibfabric hca3", 0), ("ibfabric hca2", 14)):
+        assert triage(tree, f"--expect '{description}' " + ask("0,1,3,2,6"))[0] == expected
     guid = f"{sma.guid(tree, 'hca3'):#x}"
     assert triage(tree, f"--expect {guid} " + ask("0,1,3,2,6"))[0] == 0
 
@@ -262,6 +265,14 @@ def test_receive_buffers_are_exhausted(tree):
 def test_a_combined_route_without_a_way_by_lid(tree):
     request = judged(tree, ask("0,1,3", "--dr-dlid 999"), ("never-arrived", 3, "sw2"))
     assert (request["next"], request["cause"]) == ("LID 0x3e7", "no-route")
+
+
+def test_an_answer_without_a_way_back_by_lid(tree):
+    # Who asks says that its LID is 999, which nobody has.
+    request = judged(tree, ask("0,3", f"--lid {sma.lid(tree, 'sw0')} --dr-slid 999"), ("lost-on-return", 0, "sw0"))
+    assert (request["next"], request["cause"]) == ("LID 0x3e7", "no-route")
+    own = f"--lid {sma.lid(tree, 'sw0')} --dr-slid {sma.lid(tree, 'hca0')}"
+    assert triage(tree, ask("0,3", own))[0] == 0
 
 
 def test_tries_again_are_one_request(tree):

@@ -77,7 +77,8 @@ def test_a_device_that_is_no_word_of_a_shell(device):
 
 
 def test_wrong_arguments(tmp_path):
-    for words in ([], ["--watch", "soon"], ["--"], ["-", "--watch", "1s"], ["-", "--guid", "hca0"]):
+    for words in ([], ["--watch", "soon"], ["--"], ["-", "--watch", "1s"], ["-", "--guid", "hca0"],
+                  ["-", "--expect", "0xhca0"]):
         assert run(*words, text="")[0] == 2
     status, _, err = run(str(tmp_path / "none"))
     assert status == 1 and "No such file" in err
@@ -139,6 +140,11 @@ def test_a_fabric_from_a_file(tmp_path):
     writer.back(0, 0, chain, (1, 1))
     # Only the own end is seen. The Return Path agrees with the file.
     assert run(*words, text="\n".join(writer.lines))[0] == 0
+    # The path leads to the node with this description and GUID, past another.
+    for expect, expected in (("two hca0", 0), ("0x20", 0), ("leaf", 14), ("0x2", 14), ("one hca0", 14), ("0x10", 14)):
+        assert run("--expect", expect, *words, text="\n".join(writer.lines))[0] == expected, expect
+    status, out, _ = run("--expect", "two hca0", "-", text="\n".join(writer.lines))
+    assert status == 1 and "who answered 1 of them cannot be told from here, and so not whether it was two hca0" in out
     writer = Writer()
     writer.send(chain, (1, 2))
     writer.back(0, 0, chain, (3, 1))

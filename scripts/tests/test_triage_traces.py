@@ -16,7 +16,7 @@ from trace_cases import (CASES, an_answer_by_lid, another_port_by_its_own_word, 
                          lost_coming_back, lost_going_out, no_way_by_lid, not_posted_in_transit, only_the_own_end,
                          silence, through_a_ca, with_traffic)
 from traces import PATH, RETURN, Writer  # noqa: E402
-from triage import advice, event, names, report, verdict, wiring  # noqa: E402
+from triage import advice, event, names, report, sysfs, verdict, wiring  # noqa: E402
 from triage.ledger import entry  # noqa: E402
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
@@ -493,10 +493,77 @@ def test_the_node_that_is_expected():
     writer = Writer()
     writer.all()
     assert only(writer, expect="hca1").verdict == "ok"
-    finding = only(writer, expect="hca7")
-    assert brief(finding) == ("wrong-node", 4, "hca1") and finding.next == "hca7"
+    finding = only(writer, expect="sw2")
+    assert brief(finding) == ("wrong-node", 4, "hca1") and finding.next == "sw2" and finding.certain
     assert only(writer, guids={0x1234: "hca1"}, expect="0x1234").verdict == "ok"
     assert only(writer, guids={0x1234: "hca1"}, expect="0x1235").verdict == "wrong-node"
+    # One that answers with an error is not excused.
+    writer = Writer()
+    writer.all(attr=0x15, mod=5, status=0x1C)
+    writer.lines = [line.replace("status=0x1c", "status=0x0") if " request " in line else line for line in writer.lines]
+    assert only(writer, expect="sw2").verdict == "wrong-node"
+    assert only(writer, expect="hca1").verdict == only(writer, expect="who").verdict == "error-status"
+
+
+def test_the_description_that_is_expected():
+    writer = Writer()
+    writer.all()
+    known = {"hca1": "ibfabric hca1", "sw2": "leaf17"}
+    finding = only(writer, descriptions=known, expect="ibfabric hca1")
+    assert brief(finding) == ("ok", 4, "hca1") and finding.certain
+    assert only(writer, descriptions=known, expect="leaf17").verdict == "wrong-node"
+    assert only(writer, descriptions=known, expect="leaf18").verdict == "wrong-node"
+
+
+@pytest.mark.parametrize("seen, expect", [("all", "ibfabric hca1"), ("all", "leaf17"), ("all", "0x1234"), ("own end", "hca7"),
+                                          ("own end", "hca1"), ("transit", "hca1")])
+def test_who_answered_is_not_known(seen, expect):
+    """Neither who it was nor, of a trace from elsewhere, what it is called besides: it cannot be said that all is well."""
+    writer = Writer()
+    writer.all()
+    keep = {"all": "", "own end": " hca0 ", "transit": " sw1 "}[seen]
+    writer.lines = [line for line in writer.lines if keep in line]
+    requests, scene = triage(writer, expect=expect)
+    finding = requests[0].finding
+    assert finding.verdict == "ok" and not finding.certain and f"whether by {expect} cannot be told" in finding.what
+    assert report.exit_status(requests) == verdict.TROUBLE
+    text = "\n".join(report.as_text(scene, requests))
+    assert "who answered 1 of them cannot be told from here" in text and "all is well" not in text
+    # Nobody wants to know.
+    requests, scene = triage(writer)
+    assert report.exit_status(requests) == 0
+
+
+def test_who_answered_a_sender_elsewhere():
+    writer = Writer()
+    writer.all()
+    writer.lines = [line for line in writer.lines if " hca0 " not in line]
+    assert only(writer, expect="hca1").certain
+    assert only(writer, expect="sw2").verdict == "wrong-node"
+
+
+def test_the_ledger_does_not_say_who_answered():
+    """Where the links are known, the path does."""
+    requests, _ = triage(Writer(), [ANSWERED], expect="hca1")
+    assert report.exit_status(requests) == verdict.TROUBLE
+    for expect, status in (("hca1", 0), ("sw2", 14)):
+        requests, _ = triage(Writer(), [ANSWERED], expect=expect, told=STRAIGHT)
+        assert report.exit_status(requests) == status
+
+
+def test_the_devices_of_a_host(tmp_path):
+    port = tmp_path / "mlx5_0/ports/1"
+    port.mkdir(parents=True)
+    for file, text in (("node_guid", "0002:c903:0000:1000"), ("node_desc", "node17 HCA-1"), ("ports/1/lid", "0x8"),
+                       ("ports/1/lid_mask_count", "1")):
+        (tmp_path / "mlx5_0" / file).write_text(f"{text}\n")
+    assert sysfs.guids(tmp_path) == {0x0002C90300001000: "mlx5_0"}
+    assert sysfs.descriptions(tmp_path) == {"mlx5_0": "node17 HCA-1"}
+    # With an LMC of 1, two LIDs are its own; without a subnet manager, none is.
+    assert sysfs.lids(tmp_path) == {8, 9}
+    (port / "lid").write_text("0x0\n")
+    (port / "lid_mask_count").write_text("0\n")
+    assert sysfs.lids(tmp_path) == set()
 
 
 def test_a_request_under_way_when_the_trace_ends():

@@ -19,6 +19,11 @@ def judge_all(scene):
 
 def judge(request, scene):
     """What happened to a request, all its tries taken together."""
+    return returning.by_whom(judge_tries(request, scene), request, scene)
+
+
+def judge_tries(request, scene):
+    """What happened to a request, whoever may have answered."""
     if not request.attempts:
         return booked.judge(request.entry, scene)
     findings = [judge_attempt(request, attempt, scene) for attempt in request.attempts]

@@ -23,8 +23,9 @@ class Scene:
     counters: dict = field(default_factory=dict)
     # When the trace was cut off with requests under way.
     cut: float | None = None
-    # Devices by GUID, as far as is known.
+    # Devices by GUID, and the descriptions of devices, as far as is known.
     guids: dict = field(default_factory=dict)
+    descriptions: dict = field(default_factory=dict)
     # The LIDs of this host's ports; None if they are not known.
     lids: set | None = None
     # The node that is expected to answer, by name or GUID, and a timeout in milliseconds.
@@ -33,6 +34,9 @@ class Scene:
 
     def __post_init__(self):
         self.reporting = self.reporting | {event.device for event in self.trace.events}
+        if self.told is not None:
+            self.guids = self.told.guids | self.guids
+            self.descriptions = self.told.descriptions | self.descriptions
         self.crossed = {}
         for a, b, _ in crossings(attempts_of(self.requests)):
             self.crossed[a, b] = self.crossed.get((a, b), 0) + 1
@@ -55,8 +59,11 @@ class Scene:
         return lid in self.lids if lid and self.lids is not None else None
 
     def is_node(self, device, name):
-        """Whether a device is the one of that name: a device's, a description, or a GUID."""
+        """Whether a device is the one of that name: a device's, a description, or a GUID. None if that is not known."""
         if name.lower().startswith("0x"):
-            guid = int(name, 16)
-            return self.guids.get(guid) == device or device == f"{guid:#018x}"
-        return device.strip('"') == name
+            known, found = self.guids.values(), self.guids.get(int(name, 16))
+            return found == device if found is not None or device in known else None
+        if name in (device, self.descriptions.get(device)):
+            return True
+        others = {*self.reporting, *self.wiring.nodes, *self.descriptions.values()}
+        return False if device in self.descriptions or name in others else None

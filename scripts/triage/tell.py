@@ -104,6 +104,11 @@ def counts(requests):
     return {name: found[name] for name in VERDICTS if name in found}
 
 
+def untold(requests):
+    """The requests that were answered, though it is not known by whom, and that was asked for."""
+    return [request for request in requests if request.finding.verdict == "ok" and not request.finding.certain]
+
+
 def summary(scene, requests):
     """The last lines: how many requests there were, and what the trace lacked."""
     counted = counts(requests)
@@ -117,7 +122,11 @@ def summary(scene, requests):
         text += "".join(f", {number} {name}" for name, number in counted.items() if name not in ("ok", "waiting"))
     if counted.get("waiting"):
         text += f", {counted['waiting']} under way"
-    yield text + ("; all is well" if not bad else "")
+    strangers = len(untold(requests))
+    yield text + ("; all is well" if not bad and not strangers else "")
+    if strangers:
+        yield (f"who answered {strangers} of them cannot be told from here, and so not whether it was {scene.expect} "
+               "(--fabric tells of nodes elsewhere)")
     yield from remarks(scene.trace)
 
 
