@@ -124,6 +124,65 @@ def test_drawings(tmp_path):
         assert f"at hop {hop}" in out
 
 
+# As ibnetdiscover writes it, of a fabric with a router, with HCAs that have a cable between them, with speeds that
+# the virtual fabric has not, and with one that ibnetdiscover does not know.
+REAL = """#
+# Topology file: generated on Mon Nov 30 08:00:00 2026
+#
+# Initiated from node 0000000000000010 port 0000000000000011
+
+vendid=0x2c9
+devid=0xc738
+sysimgguid=0x2
+switchguid=0x2(2)
+Switch\t4 "S-0000000000000002"\t\t# "leaf" base port 0 lid 1 lmc 0
+[1]\t"H-0000000000000010"[1](11) \t\t# "one hca0" lid 2 4xFDR10
+[2]\t"R-0000000000000030"[1](31) \t\t# "gate" lid 3 4x???
+[3]\t"H-0000000000000020"[1](21) \t\t# "two hca0" lid 4 4xXDR
+
+vendid=0x2c9
+devid=0x1003
+sysimgguid=0x10
+caguid=0x10
+Ca\t2 "H-0000000000000010"\t\t# "one hca0"
+[1](11) \t"S-0000000000000002"[1]\t\t# lid 2 lmc 0 "leaf" lid 1 4xFDR10
+[2](12) \t"H-0000000000000020"[2] (22) \t\t# lid 0 lmc 0 "two hca0" lid 0 4xFDR s=4 w=2 v=4
+
+vendid=0x2c9
+devid=0x1003
+caguid=0x20
+Ca\t2 "H-0000000000000020"\t\t# "two hca0"
+[1](21) \t"S-0000000000000002"[3]\t\t# lid 4 lmc 0 "leaf" lid 1 4xXDR
+[2](22) \t"H-0000000000000010"[2] (12) \t\t# lid 0 lmc 0 "one hca0" lid 0 4xFDR s=4 w=2 v=4
+
+vendid=0x8f1
+devid=0x5a5a
+rtguid=0x30
+Rt\t2 "R-0000000000000030"\t\t# "gate"
+[1](31) \t"S-0000000000000002"[2]\t\t# lid 3 lmc 0 "leaf" lid 1 4x???
+"""
+
+
+def test_a_fabric_as_it_is_discovered(tmp_path):
+    """Its cables are read, whatever its speeds; a router answers as any node does."""
+    (tmp_path / "fabric").write_text(REAL)
+    words = ("--fabric", str(tmp_path / "fabric"), "--guid", "hca0=0x10", "-")
+    for path, back, name in (((1, 2), (1, 1), "gate"), ((1, 3), (1, 1), "two hca0"), ((2,), (2,), "two hca0")):
+        chain = (("hca0", 0, path[0]), *(("x", 0, 0) for _ in path))
+        writer = Writer()
+        writer.send(chain, path)
+        writer.back(0, 0, (("hca0", path[0], path[0]),), back)
+        for expect, expected in ((name, 0), ("leaf", 14)):
+            status, out, err = run("--expect", expect, *words, text="\n".join(writer.lines))
+            assert status == expected, f"{path} {expect}: {out}{err}"
+
+
+def test_a_fabric_is_read_before_anything_is_recorded(tmp_path):
+    (tmp_path / "bad.txt").write_text("nonsense\n")
+    status, _, err = run("--fabric", str(tmp_path / "bad.txt"), "--", "touch", str(tmp_path / "ran"))
+    assert status == 1 and "bad.txt:1:" in err and not (tmp_path / "ran").exists()
+
+
 def test_a_fabric_from_a_file(tmp_path):
     text = ('switchguid=0x2(2)\nSwitch\t4 "S-0000000000000002"\t\t# "leaf" base port 0 lid 0 lmc 0\n'
             '[1]\t"H-0000000000000010"[1](11) \t\t# "one hca0" lid 0 4xQDR\n'
