@@ -18,6 +18,7 @@ from trace_cases import (CASES, an_answer_by_lid, another_port_by_its_own_word, 
 from traces import PATH, RETURN, Writer  # noqa: E402
 from triage import advice, event, names, report, sysfs, verdict, wiring  # noqa: E402
 from triage.ledger import entry  # noqa: E402
+from triage.scene import Scene  # noqa: E402
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_case(case):
@@ -534,6 +535,22 @@ def test_who_answered_is_not_known(seen, expect):
     assert report.exit_status(requests) == 0
 
 
+def test_a_device_that_may_be_a_node_of_the_file():
+    """The file has a node "two" with GUID 0x20, which may be hca1; hca0 is its node "one"."""
+    fabric = wiring.Wiring("the file", exact=True)
+    fabric.guids, fabric.descriptions = {0x20: '"two"', 0x10: "hca0"}, {'"two"': "two", "hca0": "one"}
+    writer = Writer()
+    writer.all()
+    for expect in ("two", "0x20", "hca7"):
+        finding = only(writer, told=fabric, expect=expect)
+        assert finding.verdict == "ok" and not finding.certain, expect
+    for expect in ("one", "0x10", "hca0", "sw1"):
+        assert only(writer, told=fabric, expect=expect).verdict == "wrong-node", expect
+    # What its host calls the node "two" is not in the file.
+    scene = Scene(told=fabric)
+    assert [scene.is_node('"two"', name) for name in ("two", "0x20", "one", "0x10", "hca7")] == [True, True, False, False, None]
+
+
 def test_who_answered_a_sender_elsewhere():
     writer = Writer()
     writer.all()
@@ -547,7 +564,7 @@ def test_the_ledger_does_not_say_who_answered():
     requests, _ = triage(Writer(), [ANSWERED], expect="hca1")
     assert report.exit_status(requests) == verdict.TROUBLE
     for expect, status in (("hca1", 0), ("sw2", 14)):
-        requests, _ = triage(Writer(), [ANSWERED], expect=expect, told=STRAIGHT)
+        requests, _ = triage(Writer(), [ANSWERED], expect=expect, told=STRAIGHT, reporting=set(STRAIGHT.nodes))
         assert report.exit_status(requests) == status
 
 

@@ -96,7 +96,8 @@ def after_never_arrived(request, finding, scene):
         lid = int(finding.next.split()[1], 16)
         before = prefix(request, finding.hop - 1)
         if before is not None:
-            yield f"ibroute {start(request)}-D {names.path(before)}", f"has the forwarding table of {finding.device} a port for {lid}?"
+            yield f"ibroute {start(request)}-D {names.path(before)}", (
+                f"has the forwarding table of {finding.device} a port for {lid}?")
         yield f"ibtracert {request.slid if request.slid != PERMISSIVE else 'LID-OF-THE-SWITCH'} {lid}", "the way by LID"
         return
     yield from link(request, finding, scene)

@@ -138,6 +138,7 @@ def read(line, number=0):
             found["reason"], tuple(int(port, 0) for port in found["path"].split(",") if port),
             int(found["method"], 0), int(found["attr"], 0), int(found["mod"], 0), int(found["status"], 0),
             int(found["tid"], 0), lid(found["drslid"]), lid(found["drdlid"]),
-            found.get("point", found["event"]), found.get("format") == "opa", int(found.get("class", "0x81"), 0), number, line.strip())
+            found.get("point", found["event"]), found.get("format") == "opa", int(found.get("class", "0x81"), 0), number,
+            line.strip())
     except ValueError as error:
         raise EventError(f"a number cannot be read: {error}") from error

@@ -61,9 +61,14 @@ class Scene:
     def is_node(self, device, name):
         """Whether a device is the one of that name: a device's, a description, or a GUID. None if that is not known."""
         if name.lower().startswith("0x"):
-            known, found = self.guids.values(), self.guids.get(int(name, 16))
-            return found == device if found is not None or device in known else None
-        if name in (device, self.descriptions.get(device)):
+            owner, is_known = self.guids.get(int(name, 16)), device in self.guids.values()
+        else:
+            owners = (other for other in (device, *self.reporting, *self.descriptions)
+                      if name in (other, self.descriptions.get(other)))
+            # Of a node elsewhere a file has the description, and not what its host calls it.
+            owner, is_known = next(owners, None), device in self.reporting and device in self.descriptions
+        if owner == device:
             return True
-        others = {*self.reporting, *self.wiring.nodes, *self.descriptions.values()}
-        return False if device in self.descriptions or name in others else None
+        # A device of the trace may be a node of the file.
+        apart = any(device in nodes and owner in nodes for nodes in (self.reporting, self.descriptions))
+        return False if is_known or apart else None
