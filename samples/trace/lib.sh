@@ -143,6 +143,8 @@ instance() {
 		INSTANCE=
 		die "cannot make a tracing instance in $T/instances: is the kernel locked down, or out of memory?"
 	}
+	# A clock that is the same on all CPUs, or a hop may be told before the one that it follows.
+	put "$INSTANCE/trace_clock" mono
 }
 
 # Lets functions be traced, those of ib_smi too while it is loaded: trace_functions TRACER FUNCTION...

@@ -274,6 +274,17 @@ class TestEvents:
         run(direct, "record /tmp/smi.dat", f"{ASK} 0,1")
         assert "ib_mad_recv_done_handler" in direct.check("trace-cmd report -i /tmp/smi.dat; rm /tmp/smi.dat")
 
+    @pytest.mark.parametrize("recipe", ["events", "stacktrace", "record"])
+    def test_the_clock_is_the_same_on_all_cpus(self, pair, recipe):
+        run(pair, recipe, f"cat {TRACING}/instances/*/trace_clock >/tmp/clock")
+        assert "[mono]" in pair.check("cat /tmp/clock; rm /tmp/clock")
+
+    @pytest.mark.usefixtures("perf")
+    def test_the_clock_of_perf_is_the_same_on_all_cpus(self, pair):
+        run(pair, "perf-script /tmp/p.data", f"{ASK} 0,1,2")
+        # CLOCK_MONOTONIC.
+        assert re.search(r"use_clockid: 1.*\bclockid: 1\b", pair.check("perf evlist -v -i /tmp/p.data; rm /tmp/p.data"))
+
     @pytest.mark.usefixtures("perf")
     def test_perf_script(self, direct, module):
         text = run(direct, "perf-script", f"{ASK} 0,1")

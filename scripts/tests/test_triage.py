@@ -128,6 +128,9 @@ def test_a_path_port_that_is_off_by_one(tree):
     judged(tree, "--expect hca2 " + ask("0,1,3,2,6"), ("wrong-node", 4, "hca3"))
     status, found = triage(tree, "--expect hca3 " + ask("0,1,3,2,6"))
     assert status == 0 and found["requests"][0]["device"] == "hca3"
+    # By its description, which has a blank.
+    for description, expected in (("ibfabric hca3", 0), ("ibfabric hca2", 14)):
+        assert triage(tree, f"--expect '{description}' " + ask("0,1,3,2,6"))[0] == expected
     guid = f"{sma.guid(tree, 'hca3'):#x}"
     assert triage(tree, f"--expect {guid} " + ask("0,1,3,2,6"))[0] == 0
 
@@ -264,6 +267,14 @@ def test_a_combined_route_without_a_way_by_lid(tree):
     assert (request["next"], request["cause"]) == ("LID 0x3e7", "no-route")
 
 
+def test_an_answer_without_a_way_back_by_lid(tree):
+    # Who asks says that its LID is 999, which nobody has.
+    request = judged(tree, ask("0,3", f"--lid {sma.lid(tree, 'sw0')} --dr-slid 999"), ("lost-on-return", 0, "sw0"))
+    assert (request["next"], request["cause"]) == ("LID 0x3e7", "no-route")
+    own = f"--lid {sma.lid(tree, 'sw0')} --dr-slid {sma.lid(tree, 'hca0')}"
+    assert triage(tree, ask("0,3", own))[0] == 0
+
+
 def test_tries_again_are_one_request(tree):
     status, found = triage(tree, ask(options="--retries 3"), **faults("sw2/2", drop="nth 1"))
     (request,) = found["requests"]
@@ -285,8 +296,8 @@ def test_injected_requests_have_no_sender(tree):
 
 
 def test_a_recorded_trace(tree):
-    tree.check(f"cd /tmp && trace-cmd record -e ib_smi -o t.dat smpquery -C hca0 -t 200 -D nodeinfo {FAR},1 "
-               ">/dev/null 2>&1; trace-cmd report -i t.dat >t.txt")
+    tree.check("cd /tmp && trace-cmd record -C mono -e ib_smi -o t.dat smpquery -C hca0 -t 200 -D nodeinfo "
+               f"{FAR},1 >/dev/null 2>&1; trace-cmd report -i t.dat >t.txt")
     for name in ("t.dat", "t.txt"):
         status, found = triage(tree, f"/tmp/{name}")
         assert status == 12 and verdict(found) == ("dropped", 4, "hca2")
@@ -346,8 +357,8 @@ def test_a_whole_discovery_is_well(tree):
 
 
 def test_a_fabric_that_was_discovered(tree):
-    tree.check(f"ibnetdiscover -C hca0 >/tmp/fabric; trace-cmd record -e ib_smi -o /tmp/own.dat smpquery -C hca0 "
-               f"-t 200 -D nodeinfo {FAR} >/dev/null 2>&1; trace-cmd report -i /tmp/own.dat | grep ' hca0 ' >/tmp/own")
+    tree.check(f"ibnetdiscover -C hca0 >/tmp/fabric; trace-cmd record -C mono -e ib_smi -o /tmp/own.dat smpquery "
+               f"-C hca0 -t 200 -D nodeinfo {FAR} >/dev/null 2>&1; trace-cmd report -i /tmp/own.dat | grep ' hca0 ' >/tmp/own")
     # Only the own end is seen, and the Return Path fits the cables.
     assert triage(tree, "--fabric /tmp/fabric /tmp/own")[0] == 0
     tree.check("sed -i 's/path={0x5,0x1,0x3,0x1}/path={0x5,0x1,0x4,0x1}/' /tmp/own")

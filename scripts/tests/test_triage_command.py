@@ -48,6 +48,8 @@ def test_a_line_that_is_cut_off():
     ("hello\n", 3, "1 lines were of something else"),
     ("a\0b", 1, "neither text nor a file of 'trace-cmd record'"),
     ("1.0: ib_smi_recv: sw0\n", 1, "-:1: ib_smi_recv does not begin with a device"),
+    # As the clocks counter and x86-tsc have it.
+    ("240000000000: ib_smi_recv: sw0\n", 1, "-:1: 240000000000 is no time in seconds: record with the clock mono"),
 ])
 def test_what_cannot_be_judged(text, status, says):
     got, out, err = run("-", text=text)
@@ -75,7 +77,8 @@ def test_a_device_that_is_no_word_of_a_shell(device):
 
 
 def test_wrong_arguments(tmp_path):
-    for words in ([], ["--watch", "soon"], ["--"], ["-", "--watch", "1s"], ["-", "--guid", "hca0"]):
+    for words in ([], ["--watch", "soon"], ["--"], ["-", "--watch", "1s"], ["-", "--guid", "hca0"],
+                  ["-", "--expect", "0xhca0"]):
         assert run(*words, text="")[0] == 2
     status, _, err = run(str(tmp_path / "none"))
     assert status == 1 and "No such file" in err
@@ -121,6 +124,65 @@ def test_drawings(tmp_path):
         assert f"at hop {hop}" in out
 
 
+# As ibnetdiscover writes it, of a fabric with a router, with HCAs that have a cable between them, with speeds that
+# the virtual fabric has not, and with one that ibnetdiscover does not know.
+REAL = """#
+# Topology file: generated on Mon Nov 30 08:00:00 2026
+#
+# Initiated from node 0000000000000010 port 0000000000000011
+
+vendid=0x2c9
+devid=0xc738
+sysimgguid=0x2
+switchguid=0x2(2)
+Switch\t4 "S-0000000000000002"\t\t# "leaf" base port 0 lid 1 lmc 0
+[1]\t"H-0000000000000010"[1](11) \t\t# "one hca0" lid 2 4xFDR10
+[2]\t"R-0000000000000030"[1](31) \t\t# "gate" lid 3 4x???
+[3]\t"H-0000000000000020"[1](21) \t\t# "two hca0" lid 4 4xXDR
+
+vendid=0x2c9
+devid=0x1003
+sysimgguid=0x10
+caguid=0x10
+Ca\t2 "H-0000000000000010"\t\t# "one hca0"
+[1](11) \t"S-0000000000000002"[1]\t\t# lid 2 lmc 0 "leaf" lid 1 4xFDR10
+[2](12) \t"H-0000000000000020"[2] (22) \t\t# lid 0 lmc 0 "two hca0" lid 0 4xFDR s=4 w=2 v=4
+
+vendid=0x2c9
+devid=0x1003
+caguid=0x20
+Ca\t2 "H-0000000000000020"\t\t# "two hca0"
+[1](21) \t"S-0000000000000002"[3]\t\t# lid 4 lmc 0 "leaf" lid 1 4xXDR
+[2](22) \t"H-0000000000000010"[2] (12) \t\t# lid 0 lmc 0 "one hca0" lid 0 4xFDR s=4 w=2 v=4
+
+vendid=0x8f1
+devid=0x5a5a
+rtguid=0x30
+Rt\t2 "R-0000000000000030"\t\t# "gate"
+[1](31) \t"S-0000000000000002"[2]\t\t# lid 3 lmc 0 "leaf" lid 1 4x???
+"""
+
+
+def test_a_fabric_as_it_is_discovered(tmp_path):
+    """Its cables are read, whatever its speeds; a router answers as any node does."""
+    (tmp_path / "fabric").write_text(REAL)
+    words = ("--fabric", str(tmp_path / "fabric"), "--guid", "hca0=0x10", "-")
+    for path, back, name in (((1, 2), (1, 1), "gate"), ((1, 3), (1, 1), "two hca0"), ((2,), (2,), "two hca0")):
+        chain = (("hca0", 0, path[0]), *(("x", 0, 0) for _ in path))
+        writer = Writer()
+        writer.send(chain, path)
+        writer.back(0, 0, (("hca0", path[0], path[0]),), back)
+        for expect, expected in ((name, 0), ("leaf", 14)):
+            status, out, err = run("--expect", expect, *words, text="\n".join(writer.lines))
+            assert status == expected, f"{path} {expect}: {out}{err}"
+
+
+def test_a_fabric_is_read_before_anything_is_recorded(tmp_path):
+    (tmp_path / "bad.txt").write_text("nonsense\n")
+    status, _, err = run("--fabric", str(tmp_path / "bad.txt"), "--", "touch", str(tmp_path / "ran"))
+    assert status == 1 and "bad.txt:1:" in err and not (tmp_path / "ran").exists()
+
+
 def test_a_fabric_from_a_file(tmp_path):
     text = ('switchguid=0x2(2)\nSwitch\t4 "S-0000000000000002"\t\t# "leaf" base port 0 lid 0 lmc 0\n'
             '[1]\t"H-0000000000000010"[1](11) \t\t# "one hca0" lid 0 4xQDR\n'
@@ -137,6 +199,11 @@ def test_a_fabric_from_a_file(tmp_path):
     writer.back(0, 0, chain, (1, 1))
     # Only the own end is seen. The Return Path agrees with the file.
     assert run(*words, text="\n".join(writer.lines))[0] == 0
+    # The path leads to the node with this description and GUID, past another.
+    for expect, expected in (("two hca0", 0), ("0x20", 0), ("leaf", 14), ("0x2", 14), ("one hca0", 14), ("0x10", 14)):
+        assert run("--expect", expect, *words, text="\n".join(writer.lines))[0] == expected, expect
+    status, out, _ = run("--expect", "two hca0", "-", text="\n".join(writer.lines))
+    assert status == 1 and "who answered 1 of them cannot be told from here, and so not whether it was two hca0" in out
     writer = Writer()
     writer.send(chain, (1, 2))
     writer.back(0, 0, chain, (3, 1))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Which events belong together: one TID for several requests, several tries, gaps. No guest is needed."""
 
+import re
+
 from judged import brief, only, triage
 from trace_cases import dropped_by_a_switch, lost_coming_back, lost_going_out
 from traces import CHAIN, Writer
@@ -65,7 +67,7 @@ def test_a_program_that_sends_again():
         writer.out(1, 2)
     requests, _ = triage(writer)
     assert len(requests) == 1 and len(requests[0].attempts) == 2
-    assert brief(requests[0].finding) == ("never-arrived", 3, "sw1")
+    assert brief(requests[0].finding) == ("unknown", 3, "sw1")
     # Once it is answered, the next one is another request.
     writer.send(delay=0.2)
     writer.out()
@@ -114,6 +116,43 @@ def test_links_on_which_the_events_do_not_agree():
     _, scene = triage(writer)
     assert scene.inferred.peer("sw0", 5) is None
     assert scene.inferred.peer("hca0", 1) == ("sw0", 2)
+
+
+def late_by(writer, name, microseconds):
+    """Gives the last event of that name at a node, such as "forward: sw0", a clock that is ahead by so much."""
+    line = next(line for line in reversed(writer.lines) if name in line)
+    time = re.search(r"\d+\.\d+(?=:)", line)[0]
+    writer.lines[writer.lines.index(line)] = line.replace(time, f"{float(time) + microseconds / 1e6:.6f}")
+
+
+def test_clocks_of_cpus_that_differ():
+    # sw0 passes it on before sw1 drops it, 0.1 to 0.3 ms later. Its clock says otherwise.
+    writer, expected = dropped_by_a_switch()
+    late_by(writer, "forward: sw0", 500)
+    requests, _ = triage(writer)
+    assert len(requests) == 1 and len(requests[0].attempts) == 1
+    assert brief(requests[0].finding) == expected
+    # On the way out when the answer was under way already, and on the way back.
+    for name in ("forward: sw2 port 0 switch request", "forward: sw2 port 0 switch response"):
+        writer = Writer()
+        writer.all()
+        late_by(writer, name, 350)
+        requests, _ = triage(writer)
+        assert [len(request.attempts) for request in requests] == [1]
+        assert brief(requests[0].finding) == ("ok", 4, "hca1")
+
+
+def test_a_discard_of_a_further_try_is_its_own():
+    # The first try had passed sw0 when it was lost; the second one is dropped there.
+    writer = Writer()
+    writer.send()
+    writer.out(1, 2)
+    writer.out(1, 1, delay=0.2)
+    writer.event("discard", "sw0", "request", 2, 0, "1,1/4", "discard", "C14-9:2", reason="post-failed")
+    requests, _ = triage(writer)
+    assert [[step.discard is not None for step in attempt.out] for attempt in requests[0].attempts] == [
+        [False, False, False], [True]]
+    assert brief(requests[0].finding) == ("dropped", 1, "sw0")
 
 
 def test_lines_in_another_order():

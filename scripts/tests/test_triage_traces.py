@@ -11,12 +11,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 # pylint: disable=wrong-import-position
 from judged import brief, only, triage  # noqa: E402
 from test_docs import literal, rows, symbols  # noqa: E402
-from trace_cases import (CASES, another_port_by_its_own_word, another_port_by_where_it_came,  # noqa: E402
-                         answer_dropped, dropped_by_a_switch, hop_count_64, lost_going_out, no_way_by_lid,
-                         not_posted_in_transit, with_traffic)
-from traces import RETURN, Writer  # noqa: E402
-from triage import event, names, report, verdict, wiring  # noqa: E402
+from trace_cases import (CASES, an_answer_by_lid, another_port_by_its_own_word,  # noqa: E402
+                         another_port_by_where_it_came, answer_dropped, dropped_by_a_switch, hop_count_64,
+                         lost_coming_back, lost_going_out, no_way_by_lid, not_posted_in_transit, only_the_own_end,
+                         silence, through_a_ca, with_traffic)
+from traces import PATH, RETURN, Writer  # noqa: E402
+from triage import advice, event, names, report, sysfs, verdict, wiring  # noqa: E402
 from triage.ledger import entry  # noqa: E402
+from triage.scene import Scene  # noqa: E402
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_case(case):
@@ -32,7 +34,7 @@ def test_omni_path():
     line = ("seq=1 device=hca0 port=1 tid=0x1900005eed method=0x01 attr=0x0011 mod=0x0 hops=4 path=0,1,5,8,6 "
             "drdlid=0xffffffff state=lost")
     requests, _ = triage(writer, [line])
-    assert brief(requests[0].finding) == ("never-arrived", 3, "sw1")
+    assert brief(requests[0].finding) == ("unknown", 3, "sw1")
     assert requests[0].title == "Get NodeInfo along 0,1,5,8,6 (TID 0x1900005eed)"
 
 
@@ -113,12 +115,32 @@ def test_an_answer_that_is_damaged_and_taken():
     writer.back(0, 0, method=0x02)
     finding = only(writer)
     assert brief(finding) == ("lost-on-return", 0, "hca0") and "method 0x02" in finding.what
-    # Another TID, and the sender is content with it.
+    finding = only(writer, [ANSWERED])
+    assert brief(finding) == ("lost-on-return", 0, "hca0") and "all the same" in finding.what
+
+
+ANSWERED = "seq=1 device=hca0 port=1 tid=0x1900005eed method=0x01 attr=0x0011 mod=0x0 hops=4 path=0,1,5,8,6 state=answered"
+
+
+@pytest.mark.parametrize("ingress, path, tid, is_it", [
+    (3, PATH, 0x999, True), (3, (1, 2, 3, 6), 0x1900005EED, True), (5, PATH, 0x999, False), (3, (1, 2, 3, 6), 0x999, False)])
+def test_what_passes_by_is_not_what_was_lost(ingress, path, tid, is_it):
+    """It may be if it came from there, by port 3 of sw2, and its path or its TID is the same."""
     writer, expected = lost_going_out()
-    writer.out(3, 4, tid=0x1900005EEC)
-    line = "seq=1 device=hca0 port=1 tid=0x1900005eed method=0x01 attr=0x0011 mod=0x0 hops=4 path=0,1,5,8,6 state=answered"
-    finding = only(writer, [line], ignore=(0x1900005EEC,))
-    assert brief(finding) == expected and "all the same" in finding.what
+    for kind in ("recv", "forward"):
+        writer.event(kind, "sw2", "request", ingress, 6, "3,4/4", "forward", "C14-9:2", tid=tid, path=path, attr=0x15)
+    finding = judged_first(writer)
+    assert brief(finding) == expected and finding.cause == ("damaged" if is_it else None)
+    assert "may have been damaged" in finding.what or not is_it
+    # What the ledger has as answered is well, whatever came by, and though events were lost.
+    writer.lines.append("CPU:1 [LOST 12 EVENTS]")
+    assert judged_first(writer, [ANSWERED]).verdict == "ok"
+
+
+def judged_first(writer, *args):
+    """The finding of what hca0 has sent beside the traffic."""
+    requests, _ = triage(writer, *args)
+    return next(request for request in requests if request.tid == 0x1900005EED and request.origin).finding
 
 
 def test_a_switch_that_always_sends_out_of_a_wrong_port():
@@ -256,6 +278,153 @@ def test_what_the_ledger_alone_tells(words, attr, expected):
     assert requests[0].finding.verdict == {"never-arrived": "unknown"}.get(expected[0], expected[0])
 
 
+def commands(writer, **more):
+    """The commands that are proposed for the only request beside traffic, and the finding."""
+    requests, scene = triage(writer, **more)
+    (request,) = [request for request in requests if request.tid not in (0x77, 0x78)]
+    found = advice.checks(request, request.finding, scene)
+    return [command for command, _ in found if command], " ".join(shows for _, shows in found), request.finding
+
+
+def test_who_misrouted_an_answer_is_asked():
+    """sw2 is at the end of the first three hops; of a request that sw1 sends elsewhere, sw1 at the end of two."""
+    writer = with_traffic(Writer())
+    writer.send()
+    writer.out()
+    writer.reply()
+    for kind, egress in (("recv", 3), ("forward", 4)):
+        writer.event(kind, "sw2", "response", 6, egress, "4,3/4", "forward", "C14-13:2", path=RETURN)
+    asks, _, finding = commands(writer)
+    assert brief(finding) == ("misrouted", 3, "sw2")
+    assert asks[0] == "smpquery -C hca0 -P 1 -D nodeinfo 0,1,5,8"
+    asks, _, finding = commands(another_port_by_where_it_came()[0])
+    assert brief(finding) == ("misrouted", 3, "sw1") and asks[0] == "smpquery -C hca0 -P 1 -D nodeinfo 0,1,5"
+
+
+def test_no_query_by_a_path_that_does_not_start_at_the_sender():
+    """Before the path, this request went by LID."""
+    writer = Writer()
+    for kind in ("recv", "forward"):
+        writer.event(kind, "sw0", "request", 2, 5, "0,1/1", "forward", "C14-9:1", path=(5,), slid=1)
+    writer.event("recv", "sw1", "request", 4, 0, "1,2/1", "local", "C14-9:3", path=(5,), slid=1)
+    asks, _, finding = commands(writer)
+    assert finding.verdict == "silent" and asks == []
+    writer.event("reply", "sw1", "response", 4, 4, "2,1/1", "forward", "C14-13:1", path=(4,), slid=1)
+    writer.event("discard", "sw0", "response", 5, 0, "1,1/1", "discard", "C14-13:3", path=(4,), slid=1, reason="port-zero")
+    asks, _, finding = commands(writer)
+    assert finding.verdict == "lost-on-return" and not any("-D" in ask for ask in asks)
+
+
+def test_a_ca_at_the_end_that_is_to_send_on_by_lid():
+    """The path 0,1 ends at hca1, and DrDLID is 7: it is not the path that is wrong."""
+    writer = Writer()
+    writer.send((("hca0", 0, 1),), (1,), dlid=7)
+    writer.discard("hca1", "request", 1, "1,1/1", "C14-9:3", "ca-in-transit", path=(1,), dlid=7)
+    asks, shows, finding = commands(writer)
+    assert brief(finding) == ("dropped", 1, "hca1")
+    assert asks == [] and "DrDLID has to be permissive" in shows
+    asks, shows, _ = commands(through_a_ca()[0])
+    assert asks == ["smpquery -C hca0 -P 1 -D nodeinfo 0,1,5,8,6"] and "has to end at hca1" in shows
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_omni_path_is_asked_by_its_own_smps(case):
+    """smpquery and the tools beside it send those of InfiniBand."""
+    writer, _ = case()
+    writer.lines = [f"{line} class=0x81 point={line.split('ib_smi_')[1].split(':')[0]} format=opa" for line in writer.lines]
+    asks, *_ = commands(writer)
+    ours = ("dr-smp --opa ", "ib-smi status", "smi-triage", "for p in ")
+    assert all(ask.startswith(ours) and "smpquery" not in ask for ask in asks), asks
+
+
+def test_what_is_asked_on_omni_path():
+    line = ("seq=1 device=hca0 port=1 tid=0x19 method=0x01 attr=0x11 mod=0x0 hops=2 path=0,1,5 drdlid=0xffffffff "
+            "timeout_ms=200 retries=0 age_us=9 state=lost last=forward@sw0:0 in=2 out=5 hop=2 verdict=forward reason=-")
+    requests, scene = triage(Writer(), [line], told=STRAIGHT)
+    asks = [ask for ask, _ in advice.checks(requests[0], requests[0].finding, scene)]
+    # The number of ports, 1, is in the modifier too.
+    assert asks[:2] == ["dr-smp --opa -C hca0 -P 1 --attribute portinfo --modifier 0x1000005 0,1",
+                        "dr-smp --opa -C hca0 -P 1 --attribute nodeinfo 0,1,5"]
+    writer, _ = only_the_own_end()
+    writer.lines = [f"{line} format=opa" for line in writer.lines]
+    assert commands(writer)[0][0].startswith(
+        "for p in 0,1 0,1,5 0,1,5,8 0,1,5,8,6; do dr-smp --opa --timeout 200 -C hca0 -P 1 --attribute nodeinfo $p >")
+
+
+def test_what_can_be_known_from_the_own_end_alone():
+    """It is said where the request left for somewhere else; not where events are missing, or where it did not leave."""
+    def told(writer, entries=None):
+        requests, scene = triage(writer, entries)
+        return "\n".join(report.as_text(scene, requests))
+
+    assert "that it left hca0:1, and that no answer came back" in told(only_the_own_end()[0])
+    for case in (silence, lost_coming_back, lost_going_out):
+        writer, _ = case()
+        writer.lines.append("CPU:1 [LOST 12 EVENTS]")
+        text = told(writer)
+        assert "NO ANSWER" in text and "events were lost" in text and "From here it can be known" not in text
+    # It was answered, and the answer left.
+    assert "From here it can be known" not in told(an_answer_by_lid()[0])
+
+
+@pytest.mark.parametrize("other", [{"attr": 0x15}, {"method": 0x02}, {"mod": 1}, {"dlid": 7}])
+def test_failures_that_are_not_the_same(other):
+    """But for the TID they have to be."""
+    writer, _ = lost_going_out()
+    writer.send(tid=0x1900005EEE)
+    writer.out(1, 2, tid=0x1900005EEE)
+    writer.send(tid=0x99, **other)
+    writer.out(1, 2, tid=0x99, **other)
+    requests, scene = triage(writer)
+    text = "\n".join(report.as_text(scene, requests))
+    assert text.count("NEVER ARRIVED at hop 3, sw1") == 2
+    assert "And 1 more like it: TID 0x1900005eee" in text and "(TID 0x99)" in text
+
+
+PAIR = wiring.from_lines([("hca0", "ca", "0x1", "1"), ("sw0", "switch", "0x2", "4"), ("hca1", "ca", "0x3", "1")],
+                         [("hca0:1", "sw0:1"), ("sw0:2", "hca1:1")])
+STRAIGHT = wiring.from_lines([("hca0", "ca", "0x1", "1"), *((f"sw{n}", "switch", "0x2", "8") for n in range(3)),
+                              ("hca1", "ca", "0x3", "1")],
+                             [("hca0:1", "sw0:2"), ("sw0:5", "sw1:4"), ("sw1:8", "sw2:3"), ("sw2:6", "hca1:1")])
+# Here the answer leaves sw1 by the port that the path names for the same hop.
+EVEN = wiring.from_lines([("hca0", "ca", "0x1", "1"), *((f"sw{n}", "switch", "0x2", "4") for n in range(2)),
+                          ("hca1", "ca", "0x3", "1")],
+                         [("hca0:1", "sw0:1"), ("sw0:2", "sw1:2"), ("sw1:1", "hca1:1")])
+
+
+@pytest.mark.parametrize("path, last, fabric, expected", [
+    # On the pair, the answer leaves sw0 by port 1, which the path names for the first hop; the request comes by it.
+    ("0,1,2", ("forward@sw0:0", 2, 1, 1, "forward"), PAIR, ("lost-on-return", 1, "sw0")),
+    ("0,1,2", ("forward@sw0:0", 2, 1, 1, "forward"), None, ("lost-on-return", 1, "sw0")),
+    ("0,1,2", ("recv@sw0:0", 2, 1, 1, "forward"), None, ("lost-on-return", 1, "sw0")),
+    ("0,1,2", ("forward@sw0:0", 1, 2, 2, "forward"), PAIR, ("never-arrived", 2, "sw0")),
+    # The answer from hca1 leaves sw1 by port 2, which the path names for the second hop, to sw0.
+    ("0,1,2,1", ("forward@sw1:0", 1, 2, 2, "forward"), EVEN, ("lost-on-return", 2, "sw1")),
+    ("0,1,2,1", ("forward@sw0:0", 1, 2, 2, "forward"), EVEN, ("never-arrived", 2, "sw0")),
+    # The answer came to sw1 from sw2, with Hop Pointer 3; sw1 is the node at hop 2. The request came by port 4.
+    ("0,1,5,8,6", ("recv@sw1:0", 8, 0, 3, "discard no-such-port"), STRAIGHT, ("lost-on-return", 2, "sw1")),
+    ("0,1,5,8,6", ("recv@sw1:0", 4, 0, 2, "discard no-such-port"), STRAIGHT, ("dropped", 2, "sw1")),
+    # What is discarded after its Hop Pointer has moved: as a trace has it, at the node that could not post it.
+    ("0,1,5,8,6", ("forward@sw1:0", 8, 0, 2, "discard post-failed"), STRAIGHT, ("lost-on-return", 2, "sw1")),
+    ("0,1,5,8,6", ("forward@sw1:0", 4, 0, 3, "discard post-failed"), STRAIGHT, ("dropped", 2, "sw1")),
+    # The answer came back, and was not taken for one.
+    ("0,1,5,8,6", ("recv@hca0:1", 1, 0, 0, "local"), STRAIGHT, ("lost-on-return", 0, "hca0")),
+    # By LID the request goes on to hca1, and the answer comes back.
+    ("0,1,5,8", ("reply@hca1:1", 1, 0, 4, "route"), STRAIGHT, ("lost-on-return", 4, "hca1")),
+])
+def test_the_ledger_has_seen_the_request_or_its_answer(path, last, fabric, expected):
+    place, ingress, egress, hop, outcome = last
+    verdict_name, _, reason = outcome.partition(" ")
+    count = path.count(",")
+    line = (f"seq=7 device=hca0 port=1 tid=0x19 method=0x01 attr=0x11 mod=0x0 hops={count} path={path} drdlid=0xffff "
+            f"timeout_ms=200 retries=0 age_us=9 state=lost last={place} in={ingress} out={egress} hop={hop} "
+            f"verdict={verdict_name} reason={reason or '-'} last_us=3")
+    requests, _ = triage(Writer(), [line], told=fabric)
+    finding = requests[0].finding
+    assert brief(finding) == expected
+    assert finding.way == ("response" if expected[0] == "lost-on-return" else "request")
+
+
 def test_a_fabric_that_is_told():
     fabric = wiring.from_lines([("hca0", "ca", "0x1", "1"), ("sw0", "switch", "0x2", "4"), ("hca1", "ca", "0x3", "1")],
                                [("hca0:1", "sw0:1"), ("sw0:2", "hca1:1", "down")])
@@ -284,19 +453,134 @@ def test_counters_say_why():
         finding = only(writer, counters={("sw2", 3): {counter: 1}})
         assert brief(finding) == expected and finding.cause == cause
     assert only(writer, counters={("sw1", 8): {"xmit_discards": 1}}).cause == "not-sent"
-    writer, expected = no_way_by_lid()
+    writer, _ = no_way_by_lid()
     finding = only(writer, counters={("sw2", 0): {"relay_errors": 1}})
-    assert brief(finding) == expected and finding.cause == "no-route" and finding.certain
+    assert brief(finding) == ("never-arrived", 4, "sw2") and finding.cause == "no-route" and finding.certain
+
+
+def test_an_answer_that_goes_back_by_lid():
+    """Where it was lost the sender is not seen, for it sends by LID: its LID tells whether it is on this host."""
+    writer, _ = an_answer_by_lid()
+    finding = only(writer, counters={("sw0", 0): {"relay_errors": 1}})
+    assert brief(finding) == ("lost-on-return", 0, "sw0") and finding.cause == "no-route" and finding.certain
+    finding = only(writer, lids={1, 7})
+    assert brief(finding) == ("lost-on-return", 0, "sw0") and finding.cause is None
+    # The sender is on another host.
+    assert only(writer, lids={7}).verdict == "ok"
+    # Its own node has got it.
+    writer.event("recv", "hca0", "response", 1, 0, "0,0/1", "local", "C14-13:4", path=(4,), slid=1)
+    assert only(writer, lids={1}).verdict == "ok"
+
+
+def test_a_request_that_goes_on_by_lid():
+    """To a node of this host, which has not seen it; or to one that may be anywhere."""
+    writer, expected = no_way_by_lid()
+    assert brief(only(writer, lids={7})) == ("never-arrived", 4, "sw2")
+    assert brief(only(writer, lids={8})) == expected
+
+
+def test_the_next_node_is_not_in_the_trace():
+    """It is on another host, or its SMI is in its firmware, whatever went over the links of this host meanwhile."""
+    for traffic in (True, False):
+        writer = with_traffic(Writer()) if traffic else Writer()
+        writer.send()
+        writer.out(1, 1)
+        writer.lines = [line for line in writer.lines if " hca0 " in line or " sw0 " in line]
+        finding = only(writer)
+        assert brief(finding) == ("unknown", 2, "sw0") and not finding.certain
 
 
 def test_the_node_that_is_expected():
     writer = Writer()
     writer.all()
     assert only(writer, expect="hca1").verdict == "ok"
-    finding = only(writer, expect="hca7")
-    assert brief(finding) == ("wrong-node", 4, "hca1") and finding.next == "hca7"
+    finding = only(writer, expect="sw2")
+    assert brief(finding) == ("wrong-node", 4, "hca1") and finding.next == "sw2" and finding.certain
     assert only(writer, guids={0x1234: "hca1"}, expect="0x1234").verdict == "ok"
     assert only(writer, guids={0x1234: "hca1"}, expect="0x1235").verdict == "wrong-node"
+    # One that answers with an error is not excused.
+    writer = Writer()
+    writer.all(attr=0x15, mod=5, status=0x1C)
+    writer.lines = [line.replace("status=0x1c", "status=0x0") if " request " in line else line for line in writer.lines]
+    assert only(writer, expect="sw2").verdict == "wrong-node"
+    assert only(writer, expect="hca1").verdict == only(writer, expect="who").verdict == "error-status"
+
+
+def test_the_description_that_is_expected():
+    writer = Writer()
+    writer.all()
+    known = {"hca1": "ibfabric hca1", "sw2": "leaf17"}
+    finding = only(writer, descriptions=known, expect="ibfabric hca1")
+    assert brief(finding) == ("ok", 4, "hca1") and finding.certain
+    assert only(writer, descriptions=known, expect="leaf17").verdict == "wrong-node"
+    assert only(writer, descriptions=known, expect="leaf18").verdict == "wrong-node"
+
+
+@pytest.mark.parametrize("seen, expect", [("all", "ibfabric hca1"), ("all", "leaf17"), ("all", "0x1234"), ("own end", "hca7"),
+                                          ("own end", "hca1"), ("transit", "hca1")])
+def test_who_answered_is_not_known(seen, expect):
+    """Neither who it was nor, of a trace from elsewhere, what it is called besides: it cannot be said that all is well."""
+    writer = Writer()
+    writer.all()
+    keep = {"all": "", "own end": " hca0 ", "transit": " sw1 "}[seen]
+    writer.lines = [line for line in writer.lines if keep in line]
+    requests, scene = triage(writer, expect=expect)
+    finding = requests[0].finding
+    assert finding.verdict == "ok" and not finding.certain and f"whether by {expect} cannot be told" in finding.what
+    assert report.exit_status(requests) == verdict.TROUBLE
+    text = "\n".join(report.as_text(scene, requests))
+    assert "who answered 1 of them cannot be told from here" in text and "all is well" not in text
+    # Nobody wants to know.
+    requests, scene = triage(writer)
+    assert report.exit_status(requests) == 0
+
+
+def test_a_device_that_may_be_a_node_of_the_file():
+    """The file has a node "two" with GUID 0x20, which may be hca1; hca0 is its node "one"."""
+    fabric = wiring.Wiring("the file", exact=True)
+    fabric.guids, fabric.descriptions = {0x20: '"two"', 0x10: "hca0"}, {'"two"': "two", "hca0": "one"}
+    writer = Writer()
+    writer.all()
+    for expect in ("two", "0x20", "hca7"):
+        finding = only(writer, told=fabric, expect=expect)
+        assert finding.verdict == "ok" and not finding.certain, expect
+    for expect in ("one", "0x10", "hca0", "sw1"):
+        assert only(writer, told=fabric, expect=expect).verdict == "wrong-node", expect
+    # What its host calls the node "two" is not in the file.
+    scene = Scene(told=fabric)
+    assert [scene.is_node('"two"', name) for name in ("two", "0x20", "one", "0x10", "hca7")] == [True, True, False, False, None]
+
+
+def test_who_answered_a_sender_elsewhere():
+    writer = Writer()
+    writer.all()
+    writer.lines = [line for line in writer.lines if " hca0 " not in line]
+    assert only(writer, expect="hca1").certain
+    assert only(writer, expect="sw2").verdict == "wrong-node"
+
+
+def test_the_ledger_does_not_say_who_answered():
+    """Where the links are known, the path does."""
+    requests, _ = triage(Writer(), [ANSWERED], expect="hca1")
+    assert report.exit_status(requests) == verdict.TROUBLE
+    for expect, status in (("hca1", 0), ("sw2", 14)):
+        requests, _ = triage(Writer(), [ANSWERED], expect=expect, told=STRAIGHT, reporting=set(STRAIGHT.nodes))
+        assert report.exit_status(requests) == status
+
+
+def test_the_devices_of_a_host(tmp_path):
+    port = tmp_path / "mlx5_0/ports/1"
+    port.mkdir(parents=True)
+    for file, text in (("node_guid", "0002:c903:0000:1000"), ("node_desc", "node17 HCA-1"), ("ports/1/lid", "0x8"),
+                       ("ports/1/lid_mask_count", "1")):
+        (tmp_path / "mlx5_0" / file).write_text(f"{text}\n")
+    assert sysfs.guids(tmp_path) == {0x0002C90300001000: "mlx5_0"}
+    assert sysfs.descriptions(tmp_path) == {"mlx5_0": "node17 HCA-1"}
+    # With an LMC of 1, two LIDs are its own; without a subnet manager, none is.
+    assert sysfs.lids(tmp_path) == {8, 9}
+    (port / "lid").write_text("0x0\n")
+    (port / "lid_mask_count").write_text("0\n")
+    assert sysfs.lids(tmp_path) == set()
 
 
 def test_a_request_under_way_when_the_trace_ends():
@@ -314,6 +598,12 @@ def test_a_timeout_that_is_given():
     assert only(writer, timeout_ms=1000).verdict == "ok"
     finding = only(writer, timeout_ms=200)
     assert finding.verdict == "late" and 100 < finding.late_ms < 102
+    # It may have been sent again, and then the answer is in time.
+    assert not finding.certain and "unless the request was sent again" in finding.what
+    # The ledger knows for how long it was waited.
+    line = f"{ANSWERED} rtt_us=301400 timeout_ms={{}} retries={{}}"
+    assert only(writer, [line.format(1000, 0)], timeout_ms=200).verdict == "ok"
+    assert only(writer, [line.format(200, 1)], timeout_ms=200).verdict == "ok"
 
 
 @pytest.mark.parametrize("prefix", ["", "  smpquery-178   [000] .....   ", "smpquery 178 [000]   "])

@@ -174,7 +174,20 @@ def no_way_by_lid():
     writer.out(1, 2, path=path, dlid=7)
     writer.event("recv", "sw2", "request", 3, 0, "3,4/3", "route", "C14-9:3", path=path, dlid=7, lid=7)
     writer.event("forward", "sw2", "request", 3, 0, "3,4/3", "route", "C14-9:3", path=path, dlid=7, lid=7)
-    return writer, ("never-arrived", 4, "sw2")
+    return writer, ("unknown", 4, "sw2")
+
+
+def an_answer_by_lid():
+    """Who asks is by LID at sw0, from where it goes by port 5. Its answer leaves sw0 by LID 1, and no more is seen of it."""
+    there, back = {"path": (5,), "slid": 1}, {"path": (4,), "slid": 1}
+    writer = Writer()
+    for kind in ("recv", "forward"):
+        writer.event(kind, "sw0", "request", 2, 5, "0,1/1", "forward", "C14-9:1", **there)
+    writer.event("recv", "sw1", "request", 4, 0, "1,2/1", "local", "C14-9:3", **there)
+    writer.event("reply", "sw1", "response", 4, 4, "2,1/1", "forward", "C14-13:1", **back)
+    for kind in ("recv", "forward"):
+        writer.event(kind, "sw0", "response", 5, 0, "1,0/1", "route", "C14-13:3", lid=1, **back)
+    return writer, ("unknown", 0, "sw0")
 
 
 def only_the_own_end():
@@ -187,4 +200,4 @@ CASES = [lost_going_out, dropped_by_a_switch, refused_by_the_sender, hop_count_6
          not_posted_in_transit, through_a_ca, another_port_by_its_own_word, another_port_by_where_it_came, an_error,
          silence, nobody, no_subnet_manager, lost_coming_back, answer_dropped, answer_led_astray,
          nobody_waits,
-         a_switch_in_the_place_of_the_target, no_way_by_lid, only_the_own_end]
+         a_switch_in_the_place_of_the_target, no_way_by_lid, an_answer_by_lid, only_the_own_end]

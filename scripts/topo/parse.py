@@ -7,6 +7,8 @@ A node is a line with its kind, number of ports and name, and below it a line fo
     [1]  "H-0002c903000a1b2c"[1](2c903000a1b2d)  # "description" lid 2 4xQDR
 
 ibnetdiscover has a few lines NAME=VALUE before it. ibsim knows `w=` (lanes) and `s=` behind a port.
+
+The virtual fabric has no routers, and not every speed there is. Where cables alone matter, they may be in the file.
 """
 
 import re
@@ -17,7 +19,7 @@ from .model import DEFAULT_RATE, MAX_PORTS, SPEEDS, WIDTHS, Node, Port, Topology
 
 VALUE = re.compile(r"(vendid|devid|sysimgguid|switchguid|caguid|rtguid)=(?:0x)?([0-9a-fA-F]{1,16})(?:\([0-9a-fA-F]+\))?$")
 HEADER = re.compile(r'(Switch|Ca|Hca|Rt)\s+([0-9]{1,9})\s*"([^"]+)"\s*(?:#\s*(.*))?$')
-PORT = re.compile(r'\[([0-9]{1,9})\](?:\(([0-9a-fA-F]{1,16})\))?\s*"([^"]+)"\s*\[([0-9]{1,9})\](?:\([0-9a-fA-F]*\))?'
+PORT = re.compile(r'\[([0-9]{1,9})\](?:\(([0-9a-fA-F]{1,16})\))?\s*"([^"]+)"\s*\[([0-9]{1,9})\]\s*(?:\([0-9a-fA-F]*\))?'
                   r"\s*((?:[a-z]+=\S+\s*)*)(?:#\s*(.*))?$")
 # What the programs say of queries that failed, which is in the file if it has their standard error too.
 NOISE = re.compile(r"(src/\w+\.c:\d+;|ibwarn: \[|ibnetdiscover: ).*")
@@ -25,15 +27,18 @@ HEADING = re.compile(r"(Non-Chassis Nodes|Chassis \d+.*)$")
 SWITCH_COMMENT = re.compile(r'"(.*)"\s+(base|enhanced) port 0\b')
 COMMENT = re.compile(r'"(.*)"')
 RATE = re.compile(r"\b(\d+x)([A-Z][A-Z0-9]*)\s*$")
-KEY_GUID = re.compile(r"[SH]-([0-9a-f]{16})$")
+KEY_GUID = re.compile(r"[SHR]-([0-9a-f]{16})$")
+KINDS = {"Switch": "switch", "Rt": "router"}
+OWN_GUID = {"switch": "switchguid", "ca": "caguid", "router": "rtguid"}
 IBSIM_SPEEDS = {"1": "SDR", "2": "DDR", "4": "QDR"}
 
 
 class Parser:
     """Reads a file line by line."""
 
-    def __init__(self, file):
+    def __init__(self, file, cables_only=False):
         self.topology = Topology(file)
+        self.cables_only = cables_only
         self.values = {}
         self.node = None
         self.number = 0
@@ -71,13 +76,13 @@ class Parser:
 
     def header(self, kind, ports, key, comment):
         """A node begins."""
-        if kind == "Rt":
+        kind = KINDS.get(kind, "ca")
+        if kind == "router" and not self.cables_only:
             self.fail(f"{key}: routers are not supported")
         if not 1 <= int(ports) <= MAX_PORTS:
             self.fail(f"{key}: a node has 1 to {MAX_PORTS} ports, not {ports}")
         if key in self.topology.nodes:
             self.fail(f"{key} is in line {self.topology.nodes[key].line} already")
-        kind = "switch" if kind == "Switch" else "ca"
         node = Node(key, kind, int(ports), line=self.number, description=key)
         self.describe(node, comment or "")
         self.identify(node)
@@ -100,10 +105,10 @@ class Parser:
         """Takes over what the lines before a node said."""
         values = {name: value for name, (value, _) in self.values.items()}
         self.values = {}
-        own = {"switch": "switchguid", "ca": "caguid"}[node.kind]
-        other = {"switch": "caguid", "ca": "switchguid"}[node.kind]
-        if other in values:
-            self.fail(f"{node.key} is a {node.kind}, but has a {other}")
+        own = OWN_GUID[node.kind]
+        for other in OWN_GUID.values():
+            if other != own and other in values:
+                self.fail(f"{node.key} is a {node.kind}, but has a {other}")
         self.is_dump = self.is_dump or own in values
         match = KEY_GUID.match(node.key)
         node.guid = values.get(own, int(match[1], 16) if match else None)
@@ -125,12 +130,14 @@ class Parser:
         if number in node.ports:
             self.fail(f"port {number} of {node.key} is in line {node.ports[number].line} already")
         width, speed = self.rate(options, comment or "")
-        guid = int(guid, 16) if guid and node.kind == "ca" else None
+        guid = int(guid, 16) if guid and node.kind != "switch" else None
         node.ports[number] = Port(peer, int(peer_port), width, speed, guid, self.number)
 
     def rate(self, options, comment):
         """The width and speed of a port."""
         width, speed = DEFAULT_RATE
+        if self.cables_only:
+            return width, speed
         if match := RATE.search(comment):
             width, speed = match.groups()
         for option in options.split():
@@ -158,9 +165,9 @@ class Parser:
         return self.topology
 
 
-def parse(text, file="-"):
+def parse(text, file="-", cables_only=False):
     """Reads a description from text."""
-    parser = Parser(file)
+    parser = Parser(file, cables_only)
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
         # The last newline ends the last line.
@@ -169,9 +176,9 @@ def parse(text, file="-"):
     return parser.end()
 
 
-def read(file):
+def read(file, cables_only=False):
     """Reads a description from a file, or from the standard input for `-`."""
     if file == "-":
-        return parse(sys.stdin.read())
+        return parse(sys.stdin.read(), cables_only=cables_only)
     with open(file, encoding="utf-8", errors="replace") as stream:
-        return parse(stream.read(), str(file))
+        return parse(stream.read(), str(file), cables_only)

@@ -22,34 +22,47 @@ LOOK = {
     "not-asked": "the sender: who answers must copy the TID of the request",
     "not-from-wire": "the sender: its SMI has to start the path",
 }
+# Commands that send what only InfiniBand has.
+INFINIBAND = ("smpquery", "sminfo", "ibroute", "ibtracert", "ibnetdiscover", "ibqueryerrors")
 
 
 def checks(request, finding, scene):
     """What to do next about a finding: (command, what it shows); no command where there is none."""
     advise = globals().get("after_" + finding.verdict.replace("-", "_"))
-    return list(advise(request, finding, scene)) if advise else []
+    found = advise(request, finding, scene) if advise else []
+    return [(command, shows) for command, shows in found
+            if command is None or not request.is_opa or not command.startswith(INFINIBAND)]
 
 
-def tool(request, command, path, *words):
-    """A command of the diagnostic tools, from the sender and by a path."""
+def start(request):
+    """The options that name the sender."""
     origin = request.origin
-    start = f"-C {origin[0]} -P {origin[1]} " if origin and origin[1] else f"-C {origin[0]} " if origin else ""
-    return " ".join([f"{command} {start}-D", *map(str, words[:1]), names.path(path), *map(str, words[1:])])
+    return f"-C {origin[0]} -P {origin[1]} " if origin and origin[1] else f"-C {origin[0]} " if origin else ""
 
 
-def query(request, what, path, *words):
+def query(request, what, path):
     """A query by a path."""
-    return tool(request, "smpquery", path, what, *words)
+    if request.is_opa:
+        return f"dr-smp --opa {start(request)}--attribute {what} {names.path(path)}"
+    return f"smpquery {start(request)}-D {what} {names.path(path)}"
+
+
+def ask_node(request):
+    """A query of the node that was asked; None if its path is not known."""
+    path = prefix(request, request.count)
+    return None if path is None else query(request, "nodeinfo", path)
 
 
 def prefix(request, hops):
-    """The first hops of a path; None if it is not known."""
+    """The first hops of a path; None if it is not known, or does not start at the sender."""
     return None if request.path is None or request.slid != PERMISSIVE else request.path[:max(hops, 0)]
 
 
 def port_state(request, path, port):
     """A query of a port's state at the end of a path."""
-    return tool(request, "smpquery", path, "portinfo", port)
+    # Of Omni-Path's ports the modifier has the number too, in its high byte.
+    return query(request, f"portinfo --modifier {1 << 24 | port:#x}", path) if request.is_opa else (
+        f"{query(request, 'portinfo', path)} {port}")
 
 
 def after_never_left(request, finding, _):
@@ -68,6 +81,9 @@ def by_reason(request, finding):
     before = prefix(request, finding.hop)
     if finding.reason in ("no-such-port", "port-zero") and before is not None:
         yield query(request, "nodeinfo", before), f"NumPorts of {finding.device}: the path can leave by 1 to that"
+    elif finding.reason == "ca-in-transit" and finding.hop == request.count:
+        yield None, (f"the sender: {finding.device} is a CA, and sends nothing on by LID. DrDLID has to be permissive, or "
+                     "the directed part has to end at a switch")
     elif finding.reason == "ca-in-transit" and before is not None:
         yield query(request, "nodeinfo", before), f"the path has to end at {finding.device}, which is a CA"
     elif finding.reason in LOOK:
@@ -80,7 +96,8 @@ def after_never_arrived(request, finding, scene):
         lid = int(finding.next.split()[1], 16)
         before = prefix(request, finding.hop - 1)
         if before is not None:
-            yield tool(request, "ibroute", before), f"has the forwarding table of {finding.device} a port for {lid}?"
+            yield f"ibroute {start(request)}-D {names.path(before)}", (
+                f"has the forwarding table of {finding.device} a port for {lid}?")
         yield f"ibtracert {request.slid if request.slid != PERMISSIVE else 'LID-OF-THE-SWITCH'} {lid}", "the way by LID"
         return
     yield from link(request, finding, scene)
@@ -107,7 +124,7 @@ def link(request, finding, scene):
 
 def after_misrouted(request, finding, _):
     """A switch at fault."""
-    before = prefix(request, finding.hop - 1)
+    before = prefix(request, finding.hop - (finding.way == "request"))
     if before is not None:
         yield query(request, "nodeinfo", before), f"who {finding.device} is; its firmware or SMI is at fault"
     yield "ibnetdiscover >FILE; smi-triage --fabric FILE …", "the same, judged by the cables that were discovered"
@@ -115,22 +132,21 @@ def after_misrouted(request, finding, _):
 
 def after_wrong_node(request, _, __):
     """A path, or a fabric that is not as described."""
-    if request.path is not None and request.slid == PERMISSIVE:
-        yield query(request, "nodeinfo", request.path), "GUID of the node that answers"
+    if ask := ask_node(request):
+        yield ask, "GUID of the node that answers"
     yield "ibnetdiscover", "the cables as they are now"
 
 
 def after_error_status(request, finding, _):
     """An SMA that refuses."""
-    path = request.path if request.path is not None else ()
     number = finding.status >> 2 & 7
     if number == 7 and request.attr == names.PORT_INFO:
-        yield query(request, "nodeinfo", path), (f"NumPorts: the modifier was {request.mod:#x}. For PortInfo it is the "
-                                                 "port: 1 to NumPorts, and 0 on a switch alone; ports count from 1")
+        yield ask_node(request), (f"NumPorts: the modifier was {request.mod:#x}. For PortInfo it is the port: 1 to "
+                                  "NumPorts, and 0 on a switch alone; ports count from 1")
     elif number == 7:
         yield None, f"the modifier {request.mod:#x}, or in a Set the values: the SMA does not take them"
     elif number == 3:
-        yield query(request, "nodeinfo", path), "NodeType: a CA has no SwitchInfo and no forwarding tables"
+        yield ask_node(request), "NodeType: a CA has no SwitchInfo and no forwarding tables"
     elif finding.status & 1:
         yield None, "nothing: the SMA is busy; ask again"
     else:
@@ -139,12 +155,12 @@ def after_error_status(request, finding, _):
 
 def after_silent(request, _, __):
     """An M_Key, most often."""
-    path = request.path if request.path is not None else ()
-    yield query(request, "nodeinfo", path), "whether it answers anything"
-    if request.slid == PERMISSIVE:
-        yield query(request, "-y M_KEY portinfo", path), ("with the right M_Key (8 bytes): Mkey and ProtectBits. At "
-                                                         "levels 2 and 3 a Get without it is not answered, a Set at "
-                                                         "no level")
+    if ask := ask_node(request):
+        yield ask, "whether it answers anything"
+    if ask and not request.is_opa:
+        yield ask.replace("nodeinfo", "-y M_KEY portinfo"), (
+            "with the right M_Key (8 bytes): Mkey and ProtectBits. At levels 2 and 3 a Get without it is not answered, a "
+            "Set at no level")
     yield None, "OpenSM's log of traps: trap 256 is a wrong M_Key"
 
 
@@ -164,8 +180,8 @@ def after_lost_on_return(request, finding, scene):
     if finding.cause == "return-path":
         yield None, ("the nodes between that which recorded the element and that which found it changed: the Return "
                      "Path is written on the way out alone, and only read on the way back")
-    elif finding.reason is None and finding.port and request.path is not None and finding.hop:
-        yield port_state(request, request.path[:finding.hop], finding.port), (
+    elif finding.reason is None and finding.port and finding.hop and (path := prefix(request, finding.hop)) is not None:
+        yield port_state(request, path, finding.port), (
             f"the state of the port by which the answer left {finding.device}, if that still answers")
     if finding.cause == "no-buffer":
         yield None, f"{finding.next}: it had no receive buffer; send less at a time"
@@ -177,16 +193,18 @@ def after_lost_on_return(request, finding, scene):
 def after_late(request, _, __):
     """A timeout that is too short, or a node that is slow."""
     yield "smpquery -t MS …; OpenSM: transaction_timeout", "a longer timeout"
-    if request.path is not None and request.slid == PERMISSIVE:
-        yield query(request, "nodeinfo", request.path) + "    # again and again", (
+    if ask := ask_node(request):
+        yield ask + "    # again and again", (
             "whether it is always slow: the RespTimeValue of its PortInfo is what it promises")
 
 
 def after_unknown(request, finding, _):
     """The trace does not reach as far: ask hop by hop."""
-    if request.path and request.slid == PERMISSIVE and finding.hop is not None:
-        ways = " ".join(names.path(request.path[:hops]) for hops in range(finding.hop, len(request.path) + 1))
-        ask = query(request, "nodeinfo", ()).rsplit(" ", 1)[0].replace("smpquery", "smpquery -t 200")
+    path = prefix(request, request.count)
+    if path and finding.hop is not None:
+        ways = " ".join(names.path(path[:hops]) for hops in range(finding.hop, len(path) + 1))
+        ask = query(request, "nodeinfo", ()).rsplit(" ", 1)[0]
+        ask = ask.replace("smpquery", "smpquery -t 200").replace("--opa", "--opa --timeout 200")
         yield f"for p in {ways}; do {ask} $p >/dev/null 2>&1 && echo $p answers || echo $p does not; done", (
             "the first that does not answer is the hop at fault")
     elif finding.next and finding.next.startswith("LID"):

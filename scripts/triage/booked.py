@@ -2,10 +2,11 @@
 """Finds what happened to a request of which the ledger alone tells, since nobody has traced it.
 
 The ledger has the last that a node of this host did with the request or its answer, but not which of the
-two it was: that is inferred from the path.
+two it was: that is inferred from the path, and from the links as far as they are known.
 """
 
 from . import names, returning
+from .event import PERMISSIVE
 from .links import because, link_state
 from .verdict import Finding
 
@@ -30,7 +31,7 @@ def decide(entry, scene):
         return Finding("never-left", f"{entry.device}:{entry.port} did not send it{why(entry)}", reason=entry.reason, **end)
     if entry.last is None:
         return Finding("unknown", "it was sent, no node here has seen it, and no answer came", certain=False, **end)
-    return discarded(entry) if entry.reason else gone(entry, scene)
+    return discarded(entry, scene) if entry.reason else gone(entry, scene)
 
 
 def why(entry):
@@ -46,42 +47,68 @@ def answered(entry):
                    hop=entry.count, way="response", status=entry.status)
 
 
-def discarded(entry):
+def discarded(entry, scene):
     """The finding of a request, or an answer, that a node has discarded."""
-    last = entry.last
+    last, (way, place) = entry.last, seen(entry, scene)
     common = {"device": last.device, "port": last.port, "reason": entry.reason}
-    if entry.reason in names.NOBODY:
+    if entry.reason in names.NOBODY and way == "request":
         return Finding("nobody-listens", f"it reached {last.device}{why(entry)}", hop=entry.count, **common)
     if last.point == "reply":
-        return Finding("lost-on-return", f"{last.device} could not send the answer{why(entry)}", hop=entry.count,
-                       way="response", **common)
-    return Finding("dropped", f"{last.device} dropped it, or its answer{why(entry)}", hop=last.hop, certain=False, **common)
+        return Finding("lost-on-return", f"{last.device} could not send the answer{why(entry)}", hop=entry.count, way=way,
+                       **common)
+    if way == "response":
+        return Finding("lost-on-return", f"{last.device} dropped the answer{why(entry)}", hop=place, way=way, certain=False,
+                       **common)
+    return Finding("dropped", f"{last.device} dropped it, or its answer{why(entry)}", hop=place, certain=False, **common)
 
 
 def gone(entry, scene):
     """The finding of a request, or an answer, that was seen last where all was well."""
-    last = entry.last
-    common = {"device": last.device, "certain": False}
+    last, (way, place) = entry.last, seen(entry, scene)
+    back = way == "response"
+    common = {"device": last.device, "way": way, "certain": False}
+    if last.verdict == "local" and back:
+        return Finding("lost-on-return", returning.NOT_TAKEN, hop=place, port=last.port, **common)
     if last.verdict == "local":
         verdict = "nobody-listens" if entry.attr in names.SM_ATTRIBUTES else "silent"
         return Finding(verdict, f"{last.device}:{last.port} took it and did not answer", hop=entry.count, port=last.port,
                        **common)
+    what = "its answer" if back else "it"
     if last.verdict == "route":
-        return Finding("unknown", f"{last.device} sent it on by LID, and no node here saw it after that", hop=last.hop,
-                       **common)
-    back = last.point == "reply" or not is_request(entry)
+        return Finding("lost-on-return" if back else "unknown", f"{last.device} sent {what} on by LID, and no node here saw "
+                       "it after that", hop=last.hop, **common)
     peer = scene.peer(last.device, last.egress)
     cause = link_state((last.device, last.egress), scene)
-    seen = scene.wiring.knows(last.device) or (peer is not None and peer[0] in scene.reporting)
+    known = scene.wiring.knows(last.device) or (peer is not None and peer[0] in scene.reporting)
     to = f"{peer[0]}:{peer[1]}" if peer else None
-    verdict = "lost-on-return" if back else "never-arrived" if seen else "unknown"
-    what = "its answer" if back else "it"
-    return Finding(verdict, f"{what} left {last.device} by port {last.egress}, and {to or 'the next node'} did not see "
-                   f"it{because(cause)}", hop=last.hop, port=last.egress, next=to, cause=cause,
-                   way="response" if back else "request", **common)
+    return Finding("lost-on-return" if back else "never-arrived" if known else "unknown",
+                   f"{what} left {last.device} by port {last.egress}, and {to or 'the next node'} did not see "
+                   f"it{because(cause)}", hop=last.hop, port=last.egress, next=to, cause=cause, **common)
 
 
-def is_request(entry):
-    """Whether what left last was the request: by the port that the path names for that hop."""
-    hop = entry.last.hop
-    return bool(entry.path) and 1 <= hop <= len(entry.path) and entry.path[hop - 1] == entry.last.egress
+def seen(entry, scene):
+    """Whether it was the request or the answer that was seen last, and how many hops from the sender."""
+    last = entry.last
+    # A rule that discards an SMP leaves its Hop Pointer as it came.
+    came = entry.reason in names.BY_RULE
+    out, back = (last.hop, last.hop - 1) if came else (last.hop - 1, last.hop)
+    return ("response", back) if is_answer(entry, out, back, scene) else ("request", out)
+
+
+def is_answer(entry, out, back, scene):
+    """Whether it was the answer, at place `back`, and not the request, at place `out`."""
+    last, path = entry.last, entry.path or ()
+    if last.point not in ("recv", "forward"):
+        return last.point == "reply"
+    # From the wire, no request comes to where it starts, and no answer to where it was made.
+    if out < 1:
+        return True
+    if back >= entry.count + (entry.dlid != PERMISSIVE):
+        return False
+    nodes = [(entry.device, 0), *scene.wiring.walk(entry.device, path)]
+    if out < len(nodes) and nodes[out] == (last.device, last.ingress):
+        return False
+    if back < len(nodes) and nodes[back][0] == last.device:
+        return True
+    # It leaves by another port than the path says for that hop.
+    return bool(last.egress) and path[out:out + 1] != (last.egress,)

@@ -34,6 +34,8 @@ def fields(line):
     match = LINE.search(line)
     if match is None or match["event"] not in EVENTS:
         return None
+    if "." not in match["time"]:
+        raise EventError(f"{match['time']} is no time in seconds: record with the clock mono (trace-cmd record -C mono)")
     head = HEAD.match(match["text"])
     if head is None:
         raise EventError(f"ib_smi_{match['event']} does not begin with a device, a port, its kind and a direction")
@@ -80,6 +82,7 @@ class Event:
     dlid: int
     # Where in the module it was; of older modules not known.
     point: str
+    is_opa: bool
     mgmt_class: int
     number: int
     text: str
@@ -135,6 +138,7 @@ def read(line, number=0):
             found["reason"], tuple(int(port, 0) for port in found["path"].split(",") if port),
             int(found["method"], 0), int(found["attr"], 0), int(found["mod"], 0), int(found["status"], 0),
             int(found["tid"], 0), lid(found["drslid"]), lid(found["drdlid"]),
-            found.get("point", found["event"]), int(found.get("class", "0x81"), 0), number, line.strip())
+            found.get("point", found["event"]), found.get("format") == "opa", int(found.get("class", "0x81"), 0), number,
+            line.strip())
     except ValueError as error:
         raise EventError(f"a number cannot be read: {error}") from error

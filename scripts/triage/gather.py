@@ -57,11 +57,11 @@ class Gatherer:
         attempt, is_sure = self.choose(event, group)
         if attempt is None:
             attempt = self.begin(event, group)
-        steps = attempt.back if event.returning else attempt.out
-        if steps and steps[-1].takes(event):
-            steps[-1].events.append(event)
+        step = attempt.step_of(event)
+        if step is not None:
+            step.events.append(event)
         else:
-            steps.append(Step([event], is_sure))
+            (attempt.back if event.returning else attempt.out).append(Step([event], is_sure))
 
     def choose(self, event, group):
         """The try that an event continues, if there is one, and whether it is the only one that it can be."""
@@ -115,21 +115,21 @@ class Gatherer:
 
     def fit_out(self, event, attempt):
         """How well a step of a request continues a try."""
-        if (attempt.path, attempt.method) != (event.path, event.method) or not attempt.out or attempt.back:
+        if (attempt.path, attempt.method) != (event.path, event.method) or not attempt.out:
             return None
-        last = attempt.out[-1]
-        if last.takes(event):
+        if attempt.step_of(event) is not None:
             return SAME_STEP
-        if event.kind in ("send", "forward") or event.place <= last.place or not last.leaves:
+        last = attempt.out[-1]
+        if attempt.back or event.kind in ("send", "forward") or event.place <= last.place or not last.leaves:
             return None
         return self.hop(last, event, event.place - last.place)
 
     def fit_back(self, event, attempt):
         """How well a step of an answer continues a try."""
+        if attempt.step_of(event) is not None:
+            return SAME_STEP
         if attempt.back:
             last = attempt.back[-1]
-            if last.takes(event):
-                return SAME_STEP
             if event.kind in ("reply", "send", "forward") or event.place >= last.place or not last.leaves:
                 return None
             score = self.hop(last, event, last.place - event.place)

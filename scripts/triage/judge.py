@@ -19,6 +19,11 @@ def judge_all(scene):
 
 def judge(request, scene):
     """What happened to a request, all its tries taken together."""
+    return returning.by_whom(judge_tries(request, scene), request, scene)
+
+
+def judge_tries(request, scene):
+    """What happened to a request, whoever may have answered."""
     if not request.attempts:
         return booked.judge(request.entry, scene)
     findings = [judge_attempt(request, attempt, scene) for attempt in request.attempts]
@@ -49,7 +54,7 @@ def correct(finding, request, scene):
     entry = request.entry
     if entry is not None:
         finding.evidence.append(f"ledger: {entry.text}")
-        if entry.state == "answered" and finding.cause == "damaged":
+        if entry.state == "answered" and finding.cause == "damaged" and request.attempts[-1].answered:
             finding.what += "; the MAD layer took it for the answer all the same"
         elif entry.state == "answered" and finding.verdict in (*BY_ABSENCE, "unknown", "waiting"):
             return Finding("ok", "answered, as the ledger says; the trace does not show all of it",
@@ -65,5 +70,5 @@ def correct(finding, request, scene):
                                                                                       request.end + PATIENCE):
         finding.what = (f"events were lost while it was under way, so that it may have gone on; as far as is seen: "
                         f"{finding.what}")
-        finding.verdict, finding.certain = "unknown", False
+        finding.verdict, finding.certain, finding.gap = "unknown", False, True
     return finding

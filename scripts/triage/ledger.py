@@ -19,6 +19,7 @@ class Last:
     point: str
     device: str
     port: int
+    ingress: int
     egress: int
     hop: int
     verdict: str
@@ -53,6 +54,11 @@ class Entry:
     def count(self):
         """The number of hops."""
         return int(self.words["hops"]) if self.words.get("hops", "").isdigit() else len(self.path or ())
+
+    @property
+    def is_opa(self):
+        """Whether it is an Omni-Path SMP: its DrDLID has 32 bits."""
+        return (number(self.words.get("drdlid")) or 0) > PERMISSIVE
 
     @property
     def late_ms(self):
@@ -97,10 +103,10 @@ def entry(line):
 def seen_last(words):
     """What a line says was seen last; None if it does not."""
     match = PLACE.fullmatch(words.get("last", ""))
-    egress, hop = number(words.get("out")), number(words.get("hop"))
-    if match is None or None in (egress, hop) or "verdict" not in words:
+    numbers = [number(words.get(name)) for name in ("in", "out", "hop")]
+    if match is None or None in numbers or "verdict" not in words:
         return None
-    return Last(match[1], match[2], int(match[3]), egress, hop, words["verdict"])
+    return Last(match[1], match[2], int(match[3]), *numbers, words["verdict"])
 
 
 def read(file=FILE, since=-1):

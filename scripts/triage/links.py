@@ -2,6 +2,7 @@
 """What the state of a link, counters and other SMPs say of one that was lost there."""
 
 from .counters import told
+from .verdict import Finding
 
 # What comes in so many seconds after another has left may be that one.
 NEAR = 0.1
@@ -11,7 +12,7 @@ CAUSES = {
     "link-down": "the link is down",
     "no-buffer": "the far end had no receive buffer",
     "not-sent": "the port discarded it instead of sending it",
-    "damaged": "it was damaged",
+    "damaged": "it may have been damaged",
     "no-route": "a forwarding table has no way to that LID",
     "return-path": "its Return Path was damaged",
 }
@@ -49,22 +50,38 @@ def no_route(scene):
     return [f"{device}:{port}" for (device, port), rose in scene.counters.items() if rose.get("relay_errors")]
 
 
-def note_stranger(finding, step, place, scene):
-    """Notes an SMP that came to the far end at the time, and that nobody has sent: it may be this one, damaged."""
+def beyond_lid(step, scene):
+    """A finding of an SMP that left by LID, with nothing seen of it afterwards."""
+    lost, lid = no_route(scene), step.last.lid
+    proven = bool(lost or scene.is_here(lid))
+    to = f"LID {lid:#x}" if lid else "the LID that asked"
+    finding = Finding(("lost-on-return" if step.returning else "never-arrived") if proven else "unknown",
+                      hop=step.place if step.returning else step.place + 1, device=step.device, next=to,
+                      way="response" if step.returning else "request", cause="no-route" if lost else None,
+                      certain=proven, evidence=[step.last.text])
+    finding.what = (f"{step.device} sent {'the answer' if step.returning else 'it'} on to {to}, and no node saw it after "
+                    f"that{because(finding.cause)}")
+    note_counters(finding, map(split, lost), scene)
+    return finding
+
+
+def note_stranger(finding, step, far, scene):
+    """Notes an SMP that nobody has sent, and that came in at the far end, (device, port), at the time and is like this
+    one: it may be this one, damaged."""
+    place = step.place - 1 if step.returning else step.place + 1
     strangers = [request for request in scene.requests if request.attempts and not request.attempts[0].is_sent]
     for request in strangers:
         first = request.attempts[0].steps[0]
-        near = 0 <= first.time - step.last.time < NEAR
-        there = first.device == device_of(finding.next)
-        if near and there and (first.place, first.returning) == (place, step.returning):
+        near = 0 <= first.time - step.last.time < NEAR and (first.device, first.ingress) == far
+        if near and (first.place, first.returning) == (place, step.returning) and is_like(first.first, step.last):
             finding.cause = "damaged"
-            finding.evidence.append(f"what came to {first.device} instead: {first.first.text}")
+            finding.evidence.append(f"what came to {first.device} meanwhile, and may be it: {first.first.text}")
             return
 
 
-def device_of(end):
-    """The device in the name of a port."""
-    return end and end.partition(":")[0]
+def is_like(event, other):
+    """Whether two SMPs may be one: where one is damaged, either its TID or its path is as it was."""
+    return event.tid == other.tid or event.path == other.path
 
 
 def note_crossings(finding, step, to, scene):

@@ -2,7 +2,7 @@
 """Finds what happened to a request that has no answer."""
 
 from . import names
-from .links import because, cause, no_route, note_counters, note_crossings, note_stranger, split
+from .links import because, beyond_lid, cause, note_crossings, note_stranger
 from .verdict import Finding
 
 
@@ -72,7 +72,7 @@ def beyond(request, attempt, scene):
     left = f"it left {last.device} by port {last.egress}"
     finding.cause = cause(last, peer, scene)
     if finding.cause is None:
-        note_stranger(finding, last, hop, scene)
+        note_stranger(finding, last, peer, scene)
     where = f"the MAD layer of {peer[0]}" if peer else "the MAD layer of the next node"
     finding.what = f"{left}, and {where} did not see it{because(finding.cause)}"
     note_crossings(finding, last, to, scene)
@@ -80,19 +80,6 @@ def beyond(request, attempt, scene):
         finding.verdict, finding.certain = "unknown", False
         finding.what = f"{left} for {to}, which is not in this trace, and no answer came{because(finding.cause)}"
     elif peer is None and not scene.wiring.knows(last.device):
-        finding.certain = False
-        if not scene.crossed:
-            finding.verdict = "unknown"
-            finding.what = f"{left}, and no answer came{because(finding.cause)}"
-    return finding
-
-
-def beyond_lid(last, scene):
-    """The same, where it left by LID."""
-    lost = no_route(scene)
-    lid = f"LID {last.last.lid:#x}"
-    finding = Finding("never-arrived" if scene.crossed or lost else "unknown", hop=last.place + 1, device=last.device,
-                      next=lid, cause="no-route" if lost else None, certain=bool(lost), evidence=[last.last.text])
-    finding.what = f"{last.device} sent it on to {lid}, and no node saw it after that{because(finding.cause)}"
-    note_counters(finding, map(split, lost), scene)
+        finding.verdict, finding.certain = "unknown", False
+        finding.what = f"{left}, and no answer came{because(finding.cause)}"
     return finding

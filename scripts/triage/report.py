@@ -4,7 +4,7 @@
 import json
 
 from . import names, tell
-from .verdict import NOTHING, VERDICTS
+from .verdict import NOTHING, OK, TROUBLE, VERDICTS
 
 SCHEMA = 1
 
@@ -13,7 +13,8 @@ def exit_status(requests):
     """The exit status for all: that of the first request that has failed."""
     if not requests:
         return NOTHING
-    return next((request.finding.exit_status for request in requests if request.finding.is_failure), 0)
+    failed = next((request.finding.exit_status for request in requests if request.finding.is_failure), OK)
+    return failed or (TROUBLE if tell.untold(requests) else OK)
 
 
 def as_text(scene, requests, everything=False, most=10):

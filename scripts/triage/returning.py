@@ -3,11 +3,12 @@
 
 from . import names
 from .event import PERMISSIVE
-from .links import because, cause, note_counters, note_stranger
+from .links import because, beyond_lid, cause, no_route, note_counters, note_stranger
 from .verdict import Finding
 
 # The bit of a method that makes it an answer.
 RESPONSE = 0x80
+NOT_TAKEN = "the answer came back to the sender's node, and the MAD layer did not take it for one"
 
 
 def judge(request, attempt, scene):
@@ -95,7 +96,7 @@ def underway(request, attempt, scene):
     seen = peer is not None and peer[0] in scene.reporting
     damage = damaged(attempt)
     if not attempt.is_sent and request.origin is None and last.place - 1 not in passed and not seen:
-        return Finding("ok", f"passed on by {last.device}, back to a sender that is not seen here")
+        return passed_on(request, attempt, scene)
     if last.verdict == "route":
         to, by = f"LID {last.last.lid:#x}" if last.last.lid else "the LID that asked", "by LID"
     else:
@@ -112,10 +113,23 @@ def underway(request, attempt, scene):
         finding.what += ", as far as this trace shows: it did not come to the sender"
     finding.cause = finding.cause or cause(last, peer, scene)
     if finding.cause is None:
-        note_stranger(finding, last, last.place - 1, scene)
+        note_stranger(finding, last, peer or next_step and (next_step.device, next_step.egress), scene)
     finding.what += because(finding.cause)
     note_counters(finding, [(last.device, last.egress), *([peer] if peer else [])], scene)
     return finding
+
+
+def passed_on(request, attempt, scene):
+    """A finding of an answer that left for a sender which is not seen.
+
+    Who asks by LID is never seen to send. Its LID tells whether its node should have had the answer.
+    """
+    last, answer = attempt.back[-1], answerer(attempt)
+    by_lid = last.verdict == "route" and last.last.lid == request.slid
+    if by_lid and (no_route(scene) or scene.is_here(request.slid) is not False):
+        return beyond_lid(last, scene)
+    return Finding("ok", f"passed on by {last.device}, back to a sender that is not seen here",
+                   device=answer.device if answer else None)
 
 
 def damaged(attempt):
@@ -150,21 +164,34 @@ def wrong_node(request, attempt, scene):
                        next=expected, evidence=[answer.last.text], **common)
     if answer is None and (found := other_way(request, attempt, scene, common)):
         return found
-    if scene.expect and (actual or expected) and not scene.is_node(actual or expected, scene.expect):
-        return Finding("wrong-node", f"{actual or expected} answered, and not {scene.expect}", next=scene.expect,
-                       evidence=[(answer or attempt.back[-1]).last.text], **{**common, "device": actual or expected})
     return None
+
+
+def by_whom(finding, request, scene):
+    """The finding, where the node that is to answer is named: of an answer of another one, or that this is not known."""
+    if scene.expect is None or finding.verdict not in ("ok", "error-status") or request.method in names.UNANSWERED:
+        return finding
+    who = finding.device or expected_node(request, scene)
+    is_right = scene.is_node(who, scene.expect) if who else None
+    if is_right is False:
+        return Finding("wrong-node", f"{who} answered, and not {scene.expect}", device=who, port=finding.port,
+                       hop=request.count if finding.hop is None else finding.hop, next=scene.expect, way="response",
+                       evidence=finding.evidence)
+    if is_right is None and finding.verdict == "ok":
+        finding.what += f"; whether by {scene.expect} cannot be told from here"
+        finding.certain = False
+    return finding
 
 
 def expected_node(request, scene):
     """The node to which the path leads, by what is told of the fabric."""
-    if scene.told is None or request.path is None or request.origin is None or request.slid != PERMISSIVE:
+    if request.path is None or request.origin is None or (request.slid, request.dlid) != (PERMISSIVE, PERMISSIVE):
         return None
     origin = request.origin[0]
-    nodes = scene.told.walk(origin, request.path)
     if not request.path:
         return origin
-    return nodes[-1][0] if len(nodes) == len(request.path) and request.dlid == PERMISSIVE else None
+    nodes = scene.told.walk(origin, request.path) if scene.told is not None else []
+    return nodes[-1][0] if len(nodes) == len(request.path) else None
 
 
 def other_way(request, attempt, scene, common):
@@ -198,15 +225,16 @@ def failed(attempt):
 
 
 def after_timeout(request, attempt, scene):
-    """A finding of an answer that came after the timeout, where that is given."""
-    if scene.timeout_ms is None or not attempt.is_sent:
+    """A finding of an answer that came after the timeout, where that is given and the ledger does not know better."""
+    if scene.timeout_ms is None or request.entry is not None or not attempt.is_sent:
         return None
     by = (attempt.end - request.attempts[-1].start) * 1000 - scene.timeout_ms
     if by <= 0:
         return None
     last = attempt.back[-1]
-    return Finding("late", f"the answer came {by:.0f} ms after the timeout of {scene.timeout_ms:.0f} ms", hop=0,
-                   device=last.device, port=last.port, way="response", late_ms=by, evidence=[last.last.text])
+    return Finding("late", f"the answer came {by:.0f} ms after the timeout of {scene.timeout_ms:.0f} ms, unless the "
+                   "request was sent again, which has no event at its sender", hop=0, device=last.device, port=last.port,
+                   way="response", late_ms=by, certain=False, evidence=[last.last.text])
 
 
 def not_taken(finding, request):
@@ -219,8 +247,7 @@ def not_taken(finding, request):
               "evidence": finding.evidence + ([last.last.text] if last else [])}
     if request.entry.state == "late" or (by or 0) > 0:
         return too_late(by, **common)
-    return Finding("lost-on-return", "the answer came back to the sender's node, and the MAD layer did not take it for "
-                   "one", way="response", certain=False, **common)
+    return Finding("lost-on-return", NOT_TAKEN, way="response", certain=False, **common)
 
 
 def too_late(by, **more):
@@ -235,4 +262,5 @@ def arrived(attempt):
     rtt = (attempt.end - attempt.start) * 1000
     return Finding("ok", f"answered by {answer.where if answer else 'a node that is not seen here'} "
                    f"within {rtt:.2f} ms", hop=answer.place if answer else None,
-                   device=answer.device if answer else None)
+                   device=answer.device if answer else None, port=answer.port if answer else None,
+                   evidence=[(answer or attempt.back[-1]).last.text])

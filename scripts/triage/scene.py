@@ -23,14 +23,20 @@ class Scene:
     counters: dict = field(default_factory=dict)
     # When the trace was cut off with requests under way.
     cut: float | None = None
-    # Devices by GUID, as far as is known.
+    # Devices by GUID, and the descriptions of devices, as far as is known.
     guids: dict = field(default_factory=dict)
+    descriptions: dict = field(default_factory=dict)
+    # The LIDs of this host's ports; None if they are not known.
+    lids: set | None = None
     # The node that is expected to answer, by name or GUID, and a timeout in milliseconds.
     expect: str | None = None
     timeout_ms: float | None = None
 
     def __post_init__(self):
         self.reporting = self.reporting | {event.device for event in self.trace.events}
+        if self.told is not None:
+            self.guids = self.told.guids | self.guids
+            self.descriptions = self.told.descriptions | self.descriptions
         self.crossed = {}
         for a, b, _ in crossings(attempts_of(self.requests)):
             self.crossed[a, b] = self.crossed.get((a, b), 0) + 1
@@ -48,9 +54,21 @@ class Scene:
         """How many SMPs went over the link at this port in its direction."""
         return sum(count for (a, _), count in self.crossed.items() if a == (device, port))
 
+    def is_here(self, lid):
+        """Whether a LID is one of this host's; None if that is not known."""
+        return lid in self.lids if lid and self.lids is not None else None
+
     def is_node(self, device, name):
-        """Whether a device is the one of that name: a device's, a description, or a GUID."""
+        """Whether a device is the one of that name: a device's, a description, or a GUID. None if that is not known."""
         if name.lower().startswith("0x"):
-            guid = int(name, 16)
-            return self.guids.get(guid) == device or device == f"{guid:#018x}"
-        return device.strip('"') == name
+            owner, is_known = self.guids.get(int(name, 16)), device in self.guids.values()
+        else:
+            owners = (other for other in (device, *self.reporting, *self.descriptions)
+                      if name in (other, self.descriptions.get(other)))
+            # Of a node elsewhere a file has the description, and not what its host calls it.
+            owner, is_known = next(owners, None), device in self.reporting and device in self.descriptions
+        if owner == device:
+            return True
+        # A device of the trace may be a node of the file.
+        apart = any(device in nodes and owner in nodes for nodes in (self.reporting, self.descriptions))
+        return False if is_known or apart else None

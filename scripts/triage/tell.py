@@ -70,15 +70,13 @@ def failure(request, raw=True):
             if command is not None:
                 yield f"    # {command}"
             yield from wrapped(shows, "        " if command is not None else "    ")
-    if finding.verdict == "unknown":
+    if finding.verdict == "unknown" and finding.way == "request" and not finding.gap and request.attempts:
         yield ""
-        yield from own_end(request, finding)
+        yield from own_end(finding)
 
 
-def own_end(request, finding):
+def own_end(finding):
     """What can be known where only one's own end is seen."""
-    if not request.attempts:
-        return
     place = f"{finding.device}:{finding.port}" if finding.port else finding.device
     yield "  From here it can be known:"
     yield f"    that the SMI of {finding.device} did its part, that it left {place}, and that no answer came back."
@@ -93,8 +91,8 @@ def alike(requests):
     for request in requests:
         found = request.finding
         groups.setdefault((found.verdict, found.hop, found.device, found.port, found.reason, found.status, found.cause,
-                           request.origin, request.path, request.attr if found.verdict == "error-status" else None),
-                          []).append(request)
+                           request.origin, request.path, request.slid, request.dlid, request.method, request.attr,
+                           request.mod), []).append(request)
     return list(groups.values())
 
 
@@ -104,6 +102,11 @@ def counts(requests):
     for request in requests:
         found[request.finding.verdict] = found.get(request.finding.verdict, 0) + 1
     return {name: found[name] for name in VERDICTS if name in found}
+
+
+def untold(requests):
+    """The requests that were answered, though it is not known by whom, and that was asked for."""
+    return [request for request in requests if request.finding.verdict == "ok" and not request.finding.certain]
 
 
 def summary(scene, requests):
@@ -119,7 +122,11 @@ def summary(scene, requests):
         text += "".join(f", {number} {name}" for name, number in counted.items() if name not in ("ok", "waiting"))
     if counted.get("waiting"):
         text += f", {counted['waiting']} under way"
-    yield text + ("; all is well" if not bad else "")
+    strangers = len(untold(requests))
+    yield text + ("; all is well" if not bad and not strangers else "")
+    if strangers:
+        yield (f"who answered {strangers} of them cannot be told from here, and so not whether it was {scene.expect} "
+               "(--fabric tells of nodes elsewhere)")
     yield from remarks(scene.trace)
 
 

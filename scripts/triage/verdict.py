@@ -49,6 +49,8 @@ class Finding:
     late_ms: float | None = None
     # Whether the trace leaves no other reading.
     certain: bool = True
+    # Whether events were lost meanwhile, so that it may not have ended there.
+    gap: bool = False
     evidence: list = field(default_factory=list)
     checks: list = field(default_factory=list)
 

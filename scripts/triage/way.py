@@ -89,6 +89,17 @@ class Attempt:
         """All steps, in order."""
         return self.out + self.back
 
+    def step_of(self, event):
+        """The step that an event belongs to; None if it begins one.
+
+        Clocks of CPUs may differ, so that the next node is told before this one is done.
+        """
+        *earlier, last = (self.back if event.returning else self.out) or [None]
+        if last is None or last.takes(event):
+            return last
+        return next((step for step in reversed(earlier) if step.takes(event)
+                     and (step.place, step.ingress) == (event.place, event.ingress)), None)
+
     @property
     def start(self):
         """When it began, as far as is seen."""
@@ -153,7 +164,7 @@ class Request:
 
     def __getattr__(self, name):
         # What an event or, where there is none, the ledger says.
-        if name in ("tid", "attr", "mod", "count", "slid", "dlid"):
+        if name in ("tid", "attr", "mod", "count", "slid", "dlid", "is_opa"):
             return getattr(self.sample if self.sample is not None else self.entry, name)
         raise AttributeError(name)
 

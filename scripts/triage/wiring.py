@@ -22,6 +22,9 @@ class Wiring:
         self.down = set()
         # Nodes that are known: name: (kind, number of ports).
         self.nodes = {}
+        # What a file calls them besides: by GUID, and their descriptions.
+        self.guids = {}
+        self.descriptions = {}
 
     def link(self, a, b, up=True):
         """Adds a link between two (device, port) pairs."""
@@ -93,7 +96,9 @@ def from_topology(topology, devices):
     wiring = Wiring(str(topology.file), exact=True)
     labels = {node.key: devices.get(node.guid) or label(node, topology) for node in topology.nodes.values()}
     for node in topology.nodes.values():
-        wiring.nodes[labels[node.key]] = node.kind, node.port_count
+        name = labels[node.key]
+        wiring.nodes[name] = node.kind, node.port_count
+        wiring.guids[node.guid], wiring.descriptions[name] = name, node.description
     for a, a_port, b, b_port in topology.links():
         wiring.link((labels[a.key], a_port), (labels[b.key], b_port))
     return wiring
