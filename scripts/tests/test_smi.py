@@ -498,6 +498,67 @@ def route(guest, start, end):
     return ways[end]
 
 
+@pytest.fixture(name="ethernet")
+def ethernet_fixture(pair):
+    """Beside the fabric, a port of the kernel's own software RDMA over Ethernet, which has QP1 and no SMI."""
+    pair.dmesg(clear=True)
+    pair.check("modprobe -a dummy rdma_rxe && ip link add eth9 type dummy && ip link set eth9 up\n"
+               "rdma link add rxe0 type rxe netdev eth9")
+    yield pair
+    pair.check("rdma link del rxe0 && ip link del eth9")
+
+
+# Registers an agent for both classes of SMPs on QP0, and one for performance management on QP1; prints the errors.
+REGISTER = """
+import os, struct, sys
+from fcntl import ioctl
+from smp import load_script
+tool = load_script("dr-smp")
+for qpn, cls in ((0, 0x81), (0, 0x01), (1, 0x04)):
+    file = os.open(tool.find_port(sys.argv[1], None), os.O_RDWR)
+    try:
+        ioctl(file, tool.REGISTER_AGENT, bytearray(struct.pack("=I4I4B4x", 0, 0, 0, 0, 0, qpn, cls, 1, 0)))
+        print(0)
+    except OSError as error:
+        print(error.errno)
+"""
+
+
+def register(guest, device):
+    """What becomes of it at a device."""
+    out = guest.check(f"cd /src/scripts/tests && python3 -B - {device} <<'END'\n{REGISTER}END")
+    return [int(line) for line in out.split()]
+
+
+@pytest.mark.parametrize("module", ["without", "with"])
+def test_c7_a_port_without_smi(ethernet, module):
+    """It came when the module was there already, and is there when the module comes."""
+    guest = ethernet
+    if module == "without":
+        guest.check("/src/scripts/unload")
+    found = {}
+    for line in guest.check("grep -H . /sys/class/infiniband_mad/*/ibdev").splitlines():
+        name, device = line.split("/")[4], line.rpartition(":")[2]
+        found.setdefault(device, []).append(name.rstrip("0123456789"))
+    assert {device: sorted(names) for device, names in found.items()} == {
+        "rxe0": ["umad"], **dict.fromkeys(("hca0", "hca1", "sw0"), ["issm", "umad"])}
+    # Refused, and QP1 of the same port is there.
+    assert register(guest, "rxe0") == [errno.EPROTONOSUPPORT, errno.EPROTONOSUPPORT, 0]
+    # The tools say so, and end.
+    status, said, _ = guest.run("smpquery -C rxe0 -D nodeinfo 0 2>&1")
+    assert status != 0 and "Failed to open 'rxe0'" in said
+    assert "SM MAD Controller bind failed" in sweep(guest, "rxe0")
+    # Other ports work, as far as the stock SMI goes.
+    assert register(guest, "hca0") == [0, 0, 0]
+    if module == "without":
+        assert "hca0" in guest.check("smpquery -C hca0 -D nodedesc 0")
+        guest.check("/src/scripts/load")
+    assert "hca1" in guest.check("smpquery -C hca0 -D nodedesc 0,1,2")
+    assert "SUBNET UP" in sweep(guest, "hca0")
+    # What has no SMI is nothing to complain of.
+    assert [line for line in guest.dmesg().splitlines() if "ib_smi: " in line and "rxe0" in line] == []
+
+
 def test_ib_cm_and_switches_are_kept_apart(guest_stock):
     guest_stock.check("[ ! -d /sys/module/ibfabric ] || rmmod ibfabric")
     guest_stock.check("modprobe ib_cm")
