@@ -56,6 +56,22 @@ def test_it_brings_the_fabric_up(tree):
     assert int.from_bytes(answer.data[:8], "big") == guid(tree, "hca0") + 1
 
 
+def test_c5_it_keeps_both_lids_of_the_route(guest_stock):
+    """By LID to sw0, by its port 5 to sw1, and by LID to the subnet manager at hca1; so the LIDs are not to be swapped."""
+    log = "/tmp/osm.log"
+    load(guest_stock, "topology=chain switches=2 preset=0")
+    start(guest_stock, "hca1", log)
+    wait(guest_stock, log, "SUBNET UP")
+    here, there = lid(guest_stock, "hca0"), lid(guest_stock, "hca1")
+    request = make(SM_INFO, path=(5,), slid=here, dlid=there)
+    answer, = exchange(guest_stock, [("hca0", 1, lid(guest_stock, "sw0"), request)])
+    assert (answer.method, answer.direction, answer.status) == (RESPONSE, 1, OK)
+    assert here != there and answer.mad[32:36] == request[32:36] == here.to_bytes(2, "big") + there.to_bytes(2, "big")
+    # SMInfo begins with the GUID of the subnet manager's port.
+    assert int.from_bytes(answer.data[:8], "big") == port_guid(guest_stock, "hca1")
+    guest_stock.check(f"{STOP}{opensm.STOP}")
+
+
 def test_traps_reach_it_and_stop(tree):
     log = "/tmp/osm.log"
     start(tree, "hca0", log)
