@@ -2,6 +2,7 @@
 """OpenSM on the virtual fabric: it brings it up, hears traps, uses keys, writes partitions, runs on a switch,
 and hands over to another."""
 
+import errno
 import re
 import time
 
@@ -54,6 +55,22 @@ def test_it_brings_the_fabric_up(tree):
     answer, = exchange(tree, [("hca1", 1, leaf, make(SM_INFO, path=(ports["hca0"],), slid=here))])
     assert (answer.method, answer.status, answer.slid, answer.dlid) == (RESPONSE, OK, here, PERMISSIVE)
     assert int.from_bytes(answer.data[:8], "big") == guid(tree, "hca0") + 1
+
+
+def test_c5_it_keeps_both_lids_of_the_route(guest_stock):
+    """By LID to sw0, by its port 5 to sw1, and by LID to the subnet manager at hca1; so the LIDs are not to be swapped."""
+    log = "/tmp/osm.log"
+    load(guest_stock, "topology=chain switches=2 preset=0")
+    start(guest_stock, "hca1", log)
+    wait(guest_stock, log, "SUBNET UP")
+    here, there = lid(guest_stock, "hca0"), lid(guest_stock, "hca1")
+    request = make(SM_INFO, path=(5,), slid=here, dlid=there)
+    answer, = exchange(guest_stock, [("hca0", 1, lid(guest_stock, "sw0"), request)])
+    assert (answer.method, answer.direction, answer.status) == (RESPONSE, 1, OK)
+    assert here != there and answer.mad[32:36] == request[32:36] == here.to_bytes(2, "big") + there.to_bytes(2, "big")
+    # SMInfo begins with the GUID of the subnet manager's port.
+    assert int.from_bytes(answer.data[:8], "big") == port_guid(guest_stock, "hca1")
+    guest_stock.check(f"{STOP}{opensm.STOP}")
 
 
 def test_traps_reach_it_and_stop(tree):
@@ -214,6 +231,59 @@ def test_c25_a_busy_host_loses_no_node(tree):
         is_up(tree, 10)
     finally:
         tree.check("kill $(cat /tmp/busy); rm /tmp/busy")
+
+
+# Waits for what comes to hca1's QP0 for it, which is nothing, and prints the error that it gets when the device goes.
+READER = """
+import os, select, sys
+from pathlib import Path
+from smp import load_script
+file = os.open(load_script("dr-smp").find_port("hca1", None), os.O_RDWR)
+poll = select.poll()
+poll.register(file, select.POLLIN)
+Path("/tmp/waiting").touch()
+poll.poll()
+try:
+    os.read(file, 320)
+except OSError as error:
+    print(error.errno)
+"""
+
+
+def test_c8_the_fabric_goes_away_under_it(guest_stock):
+    """While it sweeps, its clients ask, and a reader waits. Devices go one after another: hca0, where it is, first, so that
+    the clients at hca1 still ask what is no more. Whoever has umad open is told that the device has gone."""
+    guest, log = guest_stock, "/tmp/osm.log"
+    load(guest, "topology=pair preset=0")
+    start(guest, "hca0", log)
+    wait(guest, log, "SUBNET UP")
+    guest.check(
+        "rm -f /tmp/stop /tmp/waiting; cd /src/scripts/tests\n"
+        f"python3 -B -c '{READER}' >/tmp/reader 2>&1 & echo $! >/tmp/reader.pid\n"
+        "while [ ! -e /tmp/stop ]; do pkill -HUP -x opensm; sleep 0.2; done &\n"
+        "for i in 1 2; do\n"
+        "while [ ! -e /tmp/stop ]; do timeout 60 saquery -C hca1 -t 100 NR; echo status $?; done >/tmp/asked.$i 2>&1 &\n"
+        "done\n"
+        "for i in $(seq 600); do\n"
+        "[ -e /tmp/waiting ] && grep -q 'status 0' /tmp/asked.1 && grep -q 'status 0' /tmp/asked.2 &&\n"
+        f"[ $(grep -c 'SUBNET UP' {log}) -ge 4 ] && exit 0; sleep 0.1; done; exit 1")
+    try:
+        guest.check("rmmod ibfabric", timeout=60)
+        guest.check("for i in $(seq 100); do [ -d /proc/$(cat /tmp/reader.pid) ] || exit 0; sleep 0.1; done; exit 1")
+    finally:
+        # OpenSM itself goes on reading, and complains of each error.
+        guest.check(f"touch /tmp/stop\n{opensm.STOP}while pgrep -x saquery >/dev/null; do sleep 0.2; done")
+    assert guest.check("cat /tmp/reader").split() == [str(errno.EIO)]
+    assert "recv error on MAD sized umad (Input/output error)" in guest.check(f"head -c 500000 {log}")
+    for number in (1, 2):
+        told = re.findall(r"^status (\d+)$", guest.check(f"cat /tmp/asked.{number}"), re.M)
+        assert "124" not in told and told[-1] != "0", told
+    # All is well again.
+    load(guest, "topology=pair preset=0")
+    start(guest, "hca0", log)
+    wait(guest, log, "SUBNET UP")
+    is_up(guest, 3)
+    guest.check(opensm.STOP)
 
 
 def test_a_link_that_comes_back(tree):

@@ -6,18 +6,21 @@ down from there. An answer alone proves nothing in a fabric of one kernel, so po
 counted too.
 """
 
+import errno
 import itertools
 import subprocess
 
 import pytest
 
+import opensm
 from smp import WAY, PERMISSIVE, follow, inject, make, short, tid_of
 
 # All of it can go wrong on another kernel.
 pytestmark = pytest.mark.kernel
 
 DEBUG = "/sys/kernel/debug"
-FAULTS = "/sys/kernel/config/ibfabric/faults"
+CONFIG = "/sys/kernel/config/ibfabric"
+FAULTS = f"{CONFIG}/faults"
 
 
 def out(ptr, cnt, ipath=(), **more):
@@ -82,6 +85,20 @@ def pair_fixture(guest_stock):
     """Two HCAs and a switch of four ports, with the module loaded."""
     load(guest_stock)
     return guest_stock
+
+
+@pytest.fixture(name="build")
+def build_fixture(guest_stock):
+    """Puts a fabric up under the module, as `load` does, and adds nodes, by name with kind and ports, and links."""
+    def build(topology, nodes, links):
+        load(guest_stock, topology)
+        lines = [f"mkdir nodes/{name}; echo {kind} >nodes/{name}/type; echo {ports} >nodes/{name}/ports; "
+                 f"echo 1 >nodes/{name}/live" for name, (kind, ports) in nodes.items()]
+        guest_stock.check("\n".join(["set -e", f"cd {CONFIG}", *lines, *(f"mkdir links/{link}" for link in links)]))
+        return guest_stock
+
+    yield build
+    guest_stock.check(f"cd {CONFIG} && rmdir links/* nodes/*")
 
 
 def discards(guest):
@@ -162,6 +179,32 @@ def test_c1_hop_counts_at_the_limit_from_umad(pair):
             expected = ("discard", None, None, expected[3], "not-asked")
         check_c1(story, smp, expected)
     assert "hca1" in pair.check("smpquery -C hca0 -D nodedesc 0,1,2")
+
+
+def wires(guest, smp):
+    """The ways over links that SMPs with the TID of that one have gone, in order: from, to, and the bytes."""
+    lines = (line.split() for line in guest.check(f"cat {DEBUG}/ibfabric/wire").splitlines())
+    sent = ((start, end, bytes.fromhex(data)) for _, start, end, _, _, data in lines)
+    return [row for row in sent if row[2][1] == 0x81 and row[2][12:16] == smp[12:16]]
+
+
+def test_c2_the_way_back_is_that_of_the_return_path(build):
+    """Three switches, entered by port 3 and left by port 7. By the Initial Path, the way back would end at hca1 again."""
+    switches = ("sw0", "sw1", "sw2")
+    guest = build("none capture=100", {"hca0": ("ca", 1), "hca1": ("ca", 1), **dict.fromkeys(switches, ("switch", 8))},
+                  ("hca0:1-sw0:3", "sw0:7-sw1:3", "sw1:7-sw2:3", "sw2:7-hca1:1"))
+    smp = make(0, 4, (1, 7, 7, 7))
+    out = guest.check(f"/src/scripts/dr-smp -C hca0 --hex --raw {smp.hex()}")
+    assert f"node_guid {guid(guest, 'hca1')}" in out
+    # Element 0 is reserved; each node has recorded its ingress port on the way out, and nobody anything on the way back.
+    recorded = (0, 3, 3, 3, 1)
+    answer = bytes.fromhex(out.split("hex ")[1])
+    assert answer[128:192] == smp[128:192] and answer[192:256] == bytes(recorded).ljust(64, b"\0")
+    there = [("hca0:1", "sw0:3"), ("sw0:7", "sw1:3"), ("sw1:7", "sw2:3"), ("sw2:7", "hca1:1")]
+    back = [(end, start) for start, end in reversed(there)]
+    assert [(start, end, data[192:]) for start, end, data in wires(guest, smp)] == [
+        *((*way, bytes(recorded[:hop]).ljust(64, b"\0")) for hop, way in enumerate(there, 1)),
+        *((*way, answer[192:]) for way in back)]
 
 
 @pytest.mark.parametrize("path, reason", [("0,1,0,2", "port-zero"), ("0,1,5", "no-such-port"), ("0,1,255", "no-such-port")])
@@ -298,6 +341,24 @@ def test_the_way_there_and_back(pair):
     assert steps == WAY
 
 
+def test_c23_a_link_that_is_down_on_the_way(build):
+    """Link 2 of 3: the last that is told of the request is the port that it was to leave by, at hop 2."""
+    guest = build("none", {"hca0": ("ca", 1), "hca1": ("ca", 1), "sw0": ("switch", 8), "sw1": ("switch", 8)},
+                  ("hca0:1-sw0:2", "sw0:5-sw1:4", "sw1:8-hca1:1"))
+    guest.check(f"echo down >{CONFIG}/links/sw0:5-sw1:4/state")
+    events = follow(guest, "smpquery -C hca0 -t 100 -D nodedesc 0,1,5,8 >/tmp/out 2>&1; echo $? >/tmp/status")
+    assert int(guest.check("cat /tmp/status")) != 0, guest.check("cat /tmp/out")
+    (story,) = events.values()
+    assert {event["device"] for event in story} == {"hca0", "sw0"}
+    last = story[-1]
+    assert (last["event"], last["device"], *short(last)) == ("forward", "sw0", "forward", 5, 2)
+    # It has reached the link that is down, and nothing has come out of it.
+    assert guest.check(f"grep '^sw0:5 ' {DEBUG}/ibfabric/ports").split()[1:3] == ["Down", "Polling"]
+    lost = dict(word.split("=") for word in guest.check(f"grep '^sw0:5 ' {DEBUG}/ibfabric/counters").split()[1:])
+    tries = sum(1 for event in story if event["event"] == "forward")
+    assert (int(lost["xmit_discards"]), int(lost["xmit"])) == (tries, 0)
+
+
 @pytest.mark.parametrize("fault, reason", [("smi_posts", "post-failed"), ("smi_sends", "send-failed")])
 def test_what_the_device_cannot_send_is_told(pair, fault, reason):
     pair.check(f"cd {FAULTS} && mkdir -p sw0/0 && echo 1 >sw0/0/{fault}")
@@ -324,6 +385,19 @@ def test_a_two_port_ca_answers_by_the_port_that_was_asked(guest_stock):
     smp = out(3, 2, (1, 2))
     events = inject(guest_stock, [("hca0", 1, smp[:192] + bytes((0, 1, 2)) + smp[195:], "")])[tid_of(smp)]
     assert [(e["verdict"], e["reason"]) for e in events if e["event"] == "reply"] == [("discard", "wrong-port")]
+
+
+def test_c10_each_of_four_ports_answers_what_came_in_by_it(build):
+    """One SMP in by each port of an HCA, all at once. The links are crossed: port N of hca0 is at port 5 - N of hca1."""
+    ports = (1, 2, 3, 4)
+    guest = build("none capture=100", {"hca0": ("ca", 4), "hca1": ("ca", 4)}, [f"hca0:{port}-hca1:{5 - port}" for port in ports])
+    smps = {port: make(1, 1, (5 - port,)) for port in ports}
+    inject(guest, [("hca0", port, smp, "") for port, smp in smps.items()])
+    for port, smp in smps.items():
+        (start, end, answer), = wires(guest, smp)
+        assert (start, end) == (f"hca0:{port}", f"hca1:{5 - port}")
+        # It has D set and is for who has asked, and both the Return Path and NodeInfo.LocalPortNum name the port.
+        assert (answer[3], answer[4] >> 7, answer[6], answer[193], answer[64 + 36]) == (0x81, 1, 1, port, port)
 
 
 def posts_by_port(guest):
@@ -367,6 +441,46 @@ def test_a_chain_of_62_switches(guest_stock):
     assert posts(guest_stock) - before == 126
 
 
+def test_c11_a_chain_longer_than_a_directed_route(build):
+    """65 switches: sw62 is 63 hops away from hca0, which is as far as a directed route goes, and sw63 is out of reach."""
+    # The parameters make 62 of them, with hca1 at port 8 of the last.
+    guest = build("chain switches=62 preset=0", {f"sw{number}": ("switch", 8) for number in (62, 63, 64)},
+                  ("sw61:8-hca1:1", "sw62:5-sw63:4", "sw63:8-sw64:3"))
+    guest.check(f"cd {CONFIG}/links && rmdir sw61:8-hca1:1 && mkdir sw61:8-sw62:2 sw64:6-hca1:1")
+    near, far = route(guest, "hca0", "sw62"), route(guest, "hca0", "sw63")
+    assert (len(near), far[:-1]) == (63, near)
+    path, beyond = (f"0,{','.join(map(str, ports))}" for ports in (near, far))
+    before = posts(guest)
+    assert f"node_guid {guid(guest, 'sw62')}" in guest.check(f"/src/scripts/dr-smp -C hca0 {path}")
+    assert posts(guest) - before == 126
+    # One hop more is refused by the tool, and by the kernel; before a switch it is dropped.
+    status, _, said = guest.run(f"smpquery -C hca0 -D nodedesc {beyond}")
+    assert status != 0 and "hop count 64" in said
+    status, _, said = guest.run(f"/src/scripts/dr-smp -C hca0 --raw {make(0, 64, near).hex()}")
+    assert (status, said) == (3, f"dr-smp: not sent: [Errno {errno.EINVAL}] Invalid argument\n")
+    assert posts(guest) - before == 126
+    smp = make(63, 64, near)
+    story = inject(guest, [("sw62", 2, smp, "")])[tid_of(smp)]
+    assert [(event["event"], event["device"], event["reason"]) for event in story] == [
+        ("recv", "sw62", "hop-count"), ("discard", "sw62", "hop-count")]
+    # What walks along the chain comes to its end, and has found all that is in reach.
+    reached = {"hca0", *(f"sw{number}" for number in range(63))}
+    names = {words[2]: words[0] for words in map(str.split, guest.check(f"cat {DEBUG}/ibfabric/nodes").splitlines())}
+    assert len(names) == 67
+    text = guest.check("ibnetdiscover -C hca0", timeout=240)
+    assert {name for node, name in names.items() if f"guid={node.replace('0x0', '0x')}" in text} == reached
+    log = sweep(guest, "hca0")
+    assert "SUBNET UP" in log and "Exiting SM" in log
+    lids = opensm.up(guest)[1]
+    assert {port.split(":")[0] for port, number in lids.items() if number} == reached
+
+
+def sweep(guest, device):
+    """Lets OpenSM sweep once from a device, and end. Returns what it logs."""
+    guest.run(f"rm -f /tmp/osm.log; opensm -o -g {opensm.port_guid(guest, device):#x} -f /tmp/osm.log")
+    return guest.check("cat /tmp/osm.log")
+
+
 def route(guest, start, end):
     """The egress ports of the shortest way between two nodes."""
     links = {}
@@ -382,6 +496,67 @@ def route(guest, start, end):
                 ways[peer] = [*ways[node], port]
                 queue.append(peer)
     return ways[end]
+
+
+@pytest.fixture(name="ethernet")
+def ethernet_fixture(pair):
+    """Beside the fabric, a port of the kernel's own software RDMA over Ethernet, which has QP1 and no SMI."""
+    pair.dmesg(clear=True)
+    pair.check("modprobe -a dummy rdma_rxe && ip link add eth9 type dummy && ip link set eth9 up\n"
+               "rdma link add rxe0 type rxe netdev eth9")
+    yield pair
+    pair.check("rdma link del rxe0 && ip link del eth9")
+
+
+# Registers an agent for both classes of SMPs on QP0, and one for performance management on QP1; prints the errors.
+REGISTER = """
+import os, struct, sys
+from fcntl import ioctl
+from smp import load_script
+tool = load_script("dr-smp")
+for qpn, cls in ((0, 0x81), (0, 0x01), (1, 0x04)):
+    file = os.open(tool.find_port(sys.argv[1], None), os.O_RDWR)
+    try:
+        ioctl(file, tool.REGISTER_AGENT, bytearray(struct.pack("=I4I4B4x", 0, 0, 0, 0, 0, qpn, cls, 1, 0)))
+        print(0)
+    except OSError as error:
+        print(error.errno)
+"""
+
+
+def register(guest, device):
+    """What becomes of it at a device."""
+    out = guest.check(f"cd /src/scripts/tests && python3 -B - {device} <<'END'\n{REGISTER}END")
+    return [int(line) for line in out.split()]
+
+
+@pytest.mark.parametrize("module", ["without", "with"])
+def test_c7_a_port_without_smi(ethernet, module):
+    """It came when the module was there already, and is there when the module comes."""
+    guest = ethernet
+    if module == "without":
+        guest.check("/src/scripts/unload")
+    found = {}
+    for line in guest.check("grep -H . /sys/class/infiniband_mad/*/ibdev").splitlines():
+        name, device = line.split("/")[4], line.rpartition(":")[2]
+        found.setdefault(device, []).append(name.rstrip("0123456789"))
+    assert {device: sorted(names) for device, names in found.items()} == {
+        "rxe0": ["umad"], **dict.fromkeys(("hca0", "hca1", "sw0"), ["issm", "umad"])}
+    # Refused, and QP1 of the same port is there.
+    assert register(guest, "rxe0") == [errno.EPROTONOSUPPORT, errno.EPROTONOSUPPORT, 0]
+    # The tools say so, and end.
+    status, said, _ = guest.run("smpquery -C rxe0 -D nodeinfo 0 2>&1")
+    assert status != 0 and "Failed to open 'rxe0'" in said
+    assert "SM MAD Controller bind failed" in sweep(guest, "rxe0")
+    # Other ports work, as far as the stock SMI goes.
+    assert register(guest, "hca0") == [0, 0, 0]
+    if module == "without":
+        assert "hca0" in guest.check("smpquery -C hca0 -D nodedesc 0")
+        guest.check("/src/scripts/load")
+    assert "hca1" in guest.check("smpquery -C hca0 -D nodedesc 0,1,2")
+    assert "SUBNET UP" in sweep(guest, "hca0")
+    # What has no SMI is nothing to complain of.
+    assert [line for line in guest.dmesg().splitlines() if "ib_smi: " in line and "rxe0" in line] == []
 
 
 def test_ib_cm_and_switches_are_kept_apart(guest_stock):
