@@ -18,7 +18,7 @@ use self::{
     mend::Mender,
     slot::{
         Claimed,
-        Load,
+        Request,
         Slots,
         SLOTS, //
     }, //
@@ -167,8 +167,8 @@ impl Queue {
     /// Posts an SMP through a slot.
     #[inline(always)]
     fn post(&self, slot: Claimed<'_>, packet: Packet<'_>) -> Result<(), Obstacle> {
-        let load = slot.load(packet, self.room);
-        self.submit(&slot, load).map_err(|_| {
+        let request = slot.load(packet, self.room);
+        self.submit(&slot, request).map_err(|_| {
             self.slots.release(slot);
             Obstacle::PostFailed
         })
@@ -176,11 +176,11 @@ impl Queue {
 
     /// Leaves a slot that is loaded to the device; it comes back to [`done`] unless this fails.
     #[inline(always)]
-    fn submit(&self, slot: &Claimed<'_>, load: Load) -> Result {
+    fn submit(&self, slot: &Claimed<'_>, request: Request) -> Result {
         let qp = self.agent.qp();
         let mut sge = bindings::ib_sge {
             addr: slot.dma(),
-            length: load.len as u32,
+            length: request.len as u32,
             // SAFETY: The queue pair keeps its protection domain.
             lkey: unsafe { (*(*qp).pd).local_dma_lkey },
         };
@@ -188,8 +188,8 @@ impl Queue {
             ah: slot.ah().unwrap_or(&self.permissive).as_raw(),
             remote_qpn: 0,
             remote_qkey: bindings::IB_QP_SET_QKEY,
-            pkey_index: load.way.pkey_index,
-            port_num: load.way.egress.into(),
+            pkey_index: request.pkey_index,
+            port_num: request.egress.into(),
             ..Default::default()
         };
         // SAFETY: A union of this pointer and an integer of the same size.
@@ -200,7 +200,7 @@ impl Queue {
         wr.wr.send_flags = bindings::ib_send_flags_IB_SEND_SIGNALED as c_int;
         let mut bad = core::ptr::null();
         // SAFETY: The slot is mapped.
-        unsafe { bindings::ib_smi_dma_sync(self.device(), slot.dma(), load.len) };
+        unsafe { bindings::ib_smi_dma_sync(self.device(), slot.dma(), request.len) };
         // SAFETY: All of it lives until `done()`, but for the request, which the driver copies. The
         // RDMA core checks at registration that a device which makes queue pairs has `post_send`.
         unsafe {
@@ -270,8 +270,8 @@ impl Queue {
     #[cold]
     fn failed(&self, slot: &mut Claimed<'_>, status: bindings::ib_wc_status) -> bool {
         let flushed = status == bindings::ib_wc_status_IB_WC_WR_FLUSH_ERR;
-        let load = flushed.then(|| slot.once_more()).flatten();
-        if load.is_some_and(|load| self.submit(slot, load).is_ok()) {
+        let again = flushed.then(|| slot.once_more()).flatten();
+        if again.is_some_and(|request| self.submit(slot, request).is_ok()) {
             return true;
         }
         if let Some((mad, way)) = slot.smp() {

@@ -83,9 +83,7 @@ fn pass_on(hop: &mut Hop<'_>, arrived: &Arrived<'_>, port: Option<&Port>) {
         Some(queue) => {
             // SAFETY: The buffer is the caller's alone, and nobody writes to it while `hop` is there.
             let mad = unsafe { arrived.mad() };
-            transmit::address(queue, hop)
-                .and_then(|ah| transmit::post_direct(queue, mad, arrived.pkey_index(), ah, hop))
-                .err()
+            transmit::post_direct(queue, mad, arrived.pkey_index(), None, hop).err()
         }
         None => Some(Obstacle::NoAgent),
     };

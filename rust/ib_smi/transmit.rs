@@ -226,28 +226,15 @@ unsafe fn post(port: &Port, outgoing: &Outgoing<'_>, hop: &Hop<'_>) -> Result<()
         // SAFETY: By the safety requirements.
         return unsafe { post_through_ib_mad(port, outgoing, hop) };
     };
-    let ah = if outgoing.goes_back(&hop.decision) {
+    let back = if outgoing.goes_back(&hop.decision) {
         // SAFETY: By the safety requirements.
         let ah = unsafe { queue.agent().address_back(outgoing.wc, outgoing.grh) };
         Some(ah.map_err(without_address)?)
     } else {
-        address(queue, hop)?
+        None
     };
     let mad = (outgoing.mad, outgoing.len);
-    post_direct(queue, mad, outgoing.pkey_index, ah, hop)
-}
-
-/// The address handle that an SMP needs to leave by a LID of its own.
-#[inline(always)]
-pub(super) fn address(queue: &Queue, hop: &Hop<'_>) -> Result<Option<Ah>, Obstacle> {
-    match hop.decision.verdict {
-        Verdict::Route(Some(lid)) => queue
-            .agent()
-            .address(lid)
-            .map(Some)
-            .map_err(without_address),
-        _ => Ok(None),
-    }
+    post_direct(queue, mad, outgoing.pkey_index, back, hop)
 }
 
 /// What it means that there is no address handle.
@@ -260,18 +247,22 @@ fn without_address(error: Error) -> Obstacle {
     }
 }
 
-/// Posts an SMP of so many bytes past ib_mad.
+/// Posts an SMP of so many bytes past ib_mad; to `back`, if it does not leave by a LID of its own.
 #[inline(always)]
 pub(super) fn post_direct(
     queue: &Queue,
     (mad, len): (&[u8], usize),
     pkey_index: u16,
-    ah: Option<Ah>,
+    back: Option<Ah>,
     hop: &Hop<'_>,
 ) -> Result<(), Obstacle> {
-    let egress = match hop.decision.verdict {
-        Verdict::Forward { egress } => egress,
-        Verdict::Route(_) => hop.ingress,
+    let (egress, ah) = match hop.decision.verdict {
+        Verdict::Forward { egress } => (egress, back),
+        Verdict::Route(None) => (hop.ingress, back),
+        Verdict::Route(Some(lid)) => {
+            let ah = queue.agent().address(lid).map_err(without_address)?;
+            (hop.ingress, Some(ah))
+        }
         // A switch that is asked to pass on what is its own; the rules leave nothing else.
         Verdict::Local | Verdict::Discard(_) => return Err(Obstacle::InTransition),
     };

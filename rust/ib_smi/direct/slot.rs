@@ -54,12 +54,32 @@ pub(super) struct Slot {
 
 /// What is to be known of the SMP in a slot.
 #[derive(Clone, Copy)]
-pub(super) struct Load {
+struct Load {
     /// How many bytes of it are sent.
-    pub(super) len: usize,
-    pub(super) way: Way,
+    len: usize,
+    way: Way,
     /// How often the device may still flush it before it is lost.
     again: u8,
+}
+
+impl Load {
+    /// What its work request says.
+    #[inline(always)]
+    fn request(&self) -> Request {
+        Request {
+            len: self.len,
+            egress: self.way.egress,
+            pkey_index: self.way.pkey_index,
+        }
+    }
+}
+
+/// What a work request says of an SMP: how many bytes are sent, by which external port of a switch, with which P_Key.
+#[derive(Clone, Copy)]
+pub(super) struct Request {
+    pub(super) len: usize,
+    pub(super) egress: u8,
+    pub(super) pkey_index: u16,
 }
 
 /// How often an SMP is posted again that the device has flushed, once for each request that fails before
@@ -203,7 +223,7 @@ impl<'a> Claimed<'a> {
 
     /// Copies an SMP into the slot, as it leaves.
     #[inline]
-    pub(super) fn load(&self, packet: Packet<'_>, room: usize) -> Load {
+    pub(super) fn load(&self, packet: Packet<'_>, room: usize) -> Request {
         let copied = packet.mad.len().min(room);
         // SAFETY: Ours by the type invariants.
         let (to, kept, ah) = unsafe {
@@ -226,7 +246,7 @@ impl<'a> Claimed<'a> {
         };
         *kept = Some(load);
         *ah = packet.ah;
-        load
+        load.request()
     }
 
     /// The address handle, if the packet has one of its own.
@@ -238,11 +258,11 @@ impl<'a> Claimed<'a> {
 
     /// What [`Claimed::load`] has returned, if the SMP may be posted again, of which the device has flushed
     /// the request; that counts.
-    pub(super) fn once_more(&mut self) -> Option<Load> {
+    pub(super) fn once_more(&mut self) -> Option<Request> {
         // SAFETY: Ours by the type invariants.
         let load = unsafe { (*self.0.load.get()).as_mut() }?;
         load.again = load.again.checked_sub(1)?;
-        Some(*load)
+        Some(load.request())
     }
 
     /// The SMP, and its way, if there is one.
