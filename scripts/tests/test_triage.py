@@ -328,6 +328,48 @@ def test_nothing_is_left_when_it_is_interrupted(tree, signal, status):
     assert out.split() == [str(status)]
 
 
+WAIT_FOR_THE_INSTANCE = (
+    "for try in $(seq 100); do ls /sys/kernel/tracing/instances | grep -q smi-triage && break; sleep .1; done; sleep .5\n")
+
+
+def test_nothing_is_left_when_it_is_interrupted_while_it_tidies_up(tree):
+    out = tree.check(
+        "python3 - <<'END'\nimport os, signal, sys\nsys.path.insert(0, '/src/scripts')\nfrom triage import live\n"
+        "put = live.put\n"
+        "def interrupt(file, value):\n"
+        "    put(file, value)\n"
+        "    if file.match('events/enable') and value == 0:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "live.put = interrupt\n"
+        "try:\n"
+        "    live.watch(0.1, 64)\n"
+        "except (live.Interrupted, KeyboardInterrupt):\n"
+        "    print('interrupted')\n"
+        "print(os.listdir('/sys/kernel/tracing/instances'))\nEND")
+    assert out.splitlines() == ["interrupted", "[]"]
+
+
+def test_signals_that_are_ignored(tree):
+    """As nohup has it: of the command that is traced, too."""
+    out = tree.check(
+        "nohup /src/scripts/smi-triage --watch 3s >/dev/null 2>&1 & run=$!\n" + WAIT_FOR_THE_INSTANCE +
+        "kill -HUP $run; wait $run; echo $?\n"
+        "nohup /src/scripts/smi-triage -- sh -c 'kill -HUP $$; echo alive' 2>/dev/null; echo $?")
+    assert out.split() == ["3", "alive", "3"]
+
+
+def test_a_run_in_another_container(tree):
+    """To which all processes of this one seem to be gone."""
+    out = tree.check(
+        "rm -f /tmp/done; /src/scripts/smi-triage -- sh -c 'until [ -e /tmp/done ]; do sleep .2; done' >/tmp/out 2>&1 & "
+        "run=$!\n" + WAIT_FOR_THE_INSTANCE +
+        # Not by the Python that is warm, which is outside.
+        "unshare --pid --fork --mount-proc env PATH=/usr/bin /src/scripts/smi-triage --watch 100ms 2>/tmp/said; echo $?\n"
+        f"smpquery -C hca0 -t 200 -D nodeinfo {FAR} >/dev/null; touch /tmp/done; wait $run; echo $?\n"
+        "ls /sys/kernel/tracing/instances")
+    assert out.split() == ["3", "0"], tree.run("cat /tmp/out")
+
+
 def test_an_instance_of_a_killed_run_goes_with_the_next(tree):
     tree.check("mkdir /sys/kernel/tracing/instances/smi-triage-999999")
     assert triage(tree, ask())[0] == 0

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import xml.etree.ElementTree
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 # pylint: disable=wrong-import-position
 from trace_cases import CASES, dropped_by_a_switch, lost_going_out, silence  # noqa: E402
 from traces import Writer  # noqa: E402
-from triage import source  # noqa: E402
+from triage import gather, judge, live, source  # noqa: E402
+from triage.scene import Scene  # noqa: E402
 
 TRIAGE = Path(__file__).resolve().parents[1] / "smi-triage"
 
@@ -146,3 +148,30 @@ def test_a_fabric_from_a_file(tmp_path):
     writer.send(chain, (1, 2))
     status, out, _ = run(*words, text="\n".join(writer.lines))
     assert status == 20 and '"leaf":1' in out and "It cannot be known from here" in out
+
+
+def test_what_is_under_way_at_the_end_is_not_lost(monkeypatch, tmp_path):
+    """However long it takes to read the trace."""
+    clock = [100.0]
+    writer = Writer(start=clock[0] - 0.005)
+    writer.send()
+    writer.out(1, 2)
+    (tmp_path / "events/ib_smi").mkdir(parents=True)
+
+    @contextmanager
+    def instance(_):
+        yield tmp_path
+
+    def read_text(file, **_):
+        if file != tmp_path / "trace":
+            raise FileNotFoundError
+        clock[0] += 1.2
+        return "\n".join(writer.lines)
+
+    monkeypatch.setattr(live, "instance", instance)
+    monkeypatch.setattr(live.time, "clock_gettime", lambda _: clock[0])
+    monkeypatch.setattr(Path, "read_text", read_text)
+    recording = live.watch(0, 64)
+    requests, inferred = gather.gather(recording.trace.events)
+    judge.judge_all(Scene(recording.trace, requests, inferred, cut=recording.cut))
+    assert [request.finding.verdict for request in requests] == ["waiting"]

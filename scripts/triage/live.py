@@ -4,9 +4,11 @@
 An instance has its own ring buffer and its own switches: what others trace at the time is not touched.
 """
 
+import fcntl
 import os
 import signal
 import subprocess
+import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +20,8 @@ TRACING = [Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing")]
 PREFIX = "smi-triage-"
 # An answer that comes after the command has given up is to be seen too.
 LINGER = 0.5
+# The signals that end a program.
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 class Interrupted(Exception):
@@ -52,52 +56,82 @@ def put(file, value):
 
 
 def remove_stale(instances):
-    """Removes instances of runs that were killed."""
+    """Removes instances of runs that were killed. The kernel keeps those that a run still holds open."""
     for folder in instances.glob(f"{PREFIX}*"):
-        pid = folder.name.removeprefix(PREFIX)
-        if not pid.isdigit() or not Path(f"/proc/{pid}").exists():
-            remove(folder)
+        try:
+            folder.rmdir()
+        except OSError:
+            # At work, or gone.
+            pass
 
 
 def remove(folder):
-    """Removes an instance. Its events are off first, and nobody reads it any more."""
+    """Removes an instance of one's own. Its events are off first."""
     try:
         put(folder / "events/enable", 0)
         folder.rmdir()
     except (OSError, SourceError):
-        # Somebody else is reading it, or it is gone.
+        # Somebody else is reading it.
         pass
+
+
+def make(instances):
+    """Makes an instance. Returns its folder, and a file of it that keeps it from being removed while it is open."""
+    lock = os.open(instances, os.O_RDONLY)
+    try:
+        # Nobody else takes it for stale before the file is open.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        remove_stale(instances)
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=instances))
+        return folder, (folder / "tracing_on").open("rb")
+    finally:
+        os.close(lock)
 
 
 @contextmanager
 def instance(kilobytes):
-    """A tracing instance with the events on."""
-    folder = tracing() / "instances" / f"{PREFIX}{os.getpid()}"
-    remove_stale(folder.parent)
+    """A tracing instance."""
+    folder, held = make(tracing() / "instances")
     try:
-        folder.mkdir()
-        put(folder / "buffer_size_kb", kilobytes)
-        # The clock of the ledger, and the same on all CPUs.
-        put(folder / "trace_clock", "mono")
-        put(folder / "events/ib_smi/enable", 1)
-        yield folder
+        with held:
+            put(folder / "buffer_size_kb", kilobytes)
+            # The clock of the ledger, and the same on all CPUs.
+            put(folder / "trace_clock", "mono")
+            yield folder
     finally:
         remove(folder)
 
 
+def contents(folder):
+    """What an instance has recorded."""
+    return (folder / "trace").read_text(encoding="utf-8", errors="replace")
+
+
 @contextmanager
 def signals():
-    """Lets the signals that end a program unwind it instead."""
+    """Lets the signals that end a program unwind it instead, and only while it waits. What is ignored stays so."""
     def end(number, _):
         raise Interrupted(number)
 
-    kinds = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    kinds = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, kinds)
     old = {number: signal.signal(number, end) for number in kinds}
     try:
         yield
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+
+@contextmanager
+def waiting():
+    """Lets signals through meanwhile."""
+    held = signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 class Recording:
@@ -118,11 +152,14 @@ def record(kilobytes, wait):
     """Records while `wait()` runs, which returns the command's exit status, or None."""
     before, mark = counters.snapshot(), ledger.last()
     with signals(), instance(kilobytes) as folder:
-        status = wait()
+        put(folder / "events/ib_smi/enable", 1)
+        with waiting():
+            status = wait()
         put(folder / "tracing_on", 0)
-        text = (folder / "trace").read_text(encoding="utf-8", errors="replace")
-    now = time.clock_gettime(time.CLOCK_MONOTONIC)
-    entries, rose = ledger.read(since=mark), counters.rise(before, counters.snapshot())
+        # All of the same moment: to read the trace can take longer than an answer.
+        now = time.clock_gettime(time.CLOCK_MONOTONIC)
+        entries, rose = ledger.read(since=mark), counters.rise(before, counters.snapshot())
+        text = contents(folder)
     return Recording(parse(text.splitlines(), "the trace"), entries, rose, status, now)
 
 
