@@ -6,11 +6,12 @@ An instance has its own ring buffer and its own switches: what others trace at t
 
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from . import counters, ledger
@@ -20,6 +21,9 @@ TRACING = [Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing")]
 PREFIX = "smi-triage-"
 # An answer that comes after the command has given up is to be seen too.
 LINGER = 0.5
+# A process has made an agent, by which it sends. In KB, enough for hundreds of them on each CPU.
+AGENT_MADE = "events/ib_mad/ib_mad_create_agent/enable"
+SMALL = 64
 # The signals that end a program.
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
@@ -102,6 +106,27 @@ def instance(kilobytes):
         remove(folder)
 
 
+@contextmanager
+def own_agents():
+    """An instance with the agents of this process, and of those that it starts from then on."""
+    with instance(SMALL) as folder:
+        put(folder / "options/event-fork", 1)
+        put(folder / "set_event_pid", own_pid(folder))
+        put(folder / AGENT_MADE, 1)
+        yield folder
+
+
+def own_pid(folder):
+    """The number of this process as the kernel has it, which in a container is another."""
+    put(folder / "trace_marker", PREFIX)
+    return re.search(r"-(\d+) +\[", contents(folder))[1]
+
+
+def agents(folder):
+    """The agents in an instance, by the high halves of their TIDs."""
+    return {int(number, 16) for number in re.findall(r" hi_tid (0x\w+)", contents(folder))}
+
+
 def contents(folder):
     """What an instance has recorded."""
     return (folder / "trace").read_text(encoding="utf-8", errors="replace")
@@ -137,7 +162,7 @@ def waiting():
 class Recording:
     """What was recorded while a command ran, or for a time."""
 
-    def __init__(self, trace, entries, rose, status=None, cut=None):
+    def __init__(self, trace, entries, rose, status=None, cut=None, own=None):
         self.trace = trace
         # Lines of the ledger; None if this module keeps none.
         self.entries = entries
@@ -146,12 +171,14 @@ class Recording:
         self.status = status
         # When it ended, in the clock of the trace, if that was before all were done.
         self.cut = cut
+        # The agents of the command, by the high halves of their TIDs; None if there was no command.
+        self.own = own
 
 
-def record(kilobytes, wait):
-    """Records while `wait()` runs, which returns the command's exit status, or None."""
+def record(kilobytes, wait, also=nullcontext):
+    """Records while `wait()` runs, which returns the command's exit status, or None. `also` is `own_agents` for a command."""
     before, mark = counters.snapshot(), ledger.last()
-    with signals(), instance(kilobytes) as folder:
+    with signals(), instance(kilobytes) as folder, also() as own:
         put(folder / "events/ib_smi/enable", 1)
         with waiting():
             status = wait()
@@ -159,8 +186,8 @@ def record(kilobytes, wait):
         # All of the same moment: to read the trace can take longer than an answer.
         now = time.clock_gettime(time.CLOCK_MONOTONIC)
         entries, rose = ledger.read(since=mark), counters.rise(before, counters.snapshot())
-        text = contents(folder)
-    return Recording(parse(text.splitlines(), "the trace"), entries, rose, status, now)
+        text, own = contents(folder), own and agents(own)
+    return Recording(parse(text.splitlines(), "the trace"), entries, rose, status, now, own)
 
 
 def booked():
@@ -183,9 +210,7 @@ def run(command, kilobytes, output=None):
                 process.terminate()
                 raise
 
-    recording = record(kilobytes, wait)
-    recording.cut = None
-    return recording
+    return record(kilobytes, wait, own_agents)
 
 
 def start(command, output):

@@ -106,8 +106,8 @@ def counts(requests):
     return {name: found[name] for name in VERDICTS if name in found}
 
 
-def summary(scene, requests):
-    """The last lines: how many requests there were, and what the trace lacked."""
+def tally(requests):
+    """How many requests there were, and what became of them."""
     counted = counts(requests)
     good = counted.get("ok", 0)
     bad = sum(number for name, number in counted.items() if name not in ("ok", "waiting"))
@@ -119,7 +119,14 @@ def summary(scene, requests):
         text += "".join(f", {number} {name}" for name, number in counted.items() if name not in ("ok", "waiting"))
     if counted.get("waiting"):
         text += f", {counted['waiting']} under way"
-    yield text + ("; all is well" if not bad else "")
+    return text + ("; all is well" if not bad else "")
+
+
+def summary(scene, requests, others):
+    """The last lines: how many requests there were, of the command and of others, and what the trace lacked."""
+    yield tally(requests) if requests else "the command sent no directed-route SMP"
+    if others:
+        yield f"not sent by the command: {tally(others)} (--all tells of them)"
     yield from remarks(scene.trace)
 
 
