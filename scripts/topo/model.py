@@ -53,7 +53,7 @@ class Node:
     @property
     def prefix(self):
         """How names of devices of this kind begin."""
-        return "sw" if self.kind == "switch" else "hca"
+        return {"switch": "sw", "router": "router"}.get(self.kind, "hca")
 
     def port_guid(self, number):
         """The GUID of a port: of a switch it is that of port 0."""

@@ -25,15 +25,21 @@ HEADING = re.compile(r"(Non-Chassis Nodes|Chassis \d+.*)$")
 SWITCH_COMMENT = re.compile(r'"(.*)"\s+(base|enhanced) port 0\b')
 COMMENT = re.compile(r'"(.*)"')
 RATE = re.compile(r"\b(\d+x)([A-Z][A-Z0-9]*)\s*$")
-KEY_GUID = re.compile(r"[SH]-([0-9a-f]{16})$")
+KEY_GUID = re.compile(r"[SHR]-([0-9a-f]{16})$")
+KINDS = {"Switch": "switch", "Rt": "router"}
+GUIDS = {"switch": "switchguid", "ca": "caguid", "router": "rtguid"}
 IBSIM_SPEEDS = {"1": "SDR", "2": "DDR", "4": "QDR"}
 
 
 class Parser:
-    """Reads a file line by line."""
+    """Reads a file line by line.
 
-    def __init__(self, file):
+    For its links alone, routers are taken for nodes, and rates that are not known for the default.
+    """
+
+    def __init__(self, file, links_alone=False):
         self.topology = Topology(file)
+        self.links_alone = links_alone
         self.values = {}
         self.node = None
         self.number = 0
@@ -71,14 +77,13 @@ class Parser:
 
     def header(self, kind, ports, key, comment):
         """A node begins."""
-        if kind == "Rt":
+        if kind == "Rt" and not self.links_alone:
             self.fail(f"{key}: routers are not supported")
         if not 1 <= int(ports) <= MAX_PORTS:
             self.fail(f"{key}: a node has 1 to {MAX_PORTS} ports, not {ports}")
         if key in self.topology.nodes:
             self.fail(f"{key} is in line {self.topology.nodes[key].line} already")
-        kind = "switch" if kind == "Switch" else "ca"
-        node = Node(key, kind, int(ports), line=self.number, description=key)
+        node = Node(key, KINDS.get(kind, "ca"), int(ports), line=self.number, description=key)
         self.describe(node, comment or "")
         self.identify(node)
         self.node = self.topology.add(node)
@@ -100,10 +105,10 @@ class Parser:
         """Takes over what the lines before a node said."""
         values = {name: value for name, (value, _) in self.values.items()}
         self.values = {}
-        own = {"switch": "switchguid", "ca": "caguid"}[node.kind]
-        other = {"switch": "caguid", "ca": "switchguid"}[node.kind]
-        if other in values:
-            self.fail(f"{node.key} is a {node.kind}, but has a {other}")
+        own = GUIDS[node.kind]
+        for other in GUIDS.values():
+            if other != own and other in values:
+                self.fail(f"{node.key} is a {node.kind}, but has a {other}")
         self.is_dump = self.is_dump or own in values
         match = KEY_GUID.match(node.key)
         node.guid = values.get(own, int(match[1], 16) if match else None)
@@ -125,7 +130,7 @@ class Parser:
         if number in node.ports:
             self.fail(f"port {number} of {node.key} is in line {node.ports[number].line} already")
         width, speed = self.rate(options, comment or "")
-        guid = int(guid, 16) if guid and node.kind == "ca" else None
+        guid = int(guid, 16) if guid and node.kind != "switch" else None
         node.ports[number] = Port(peer, int(peer_port), width, speed, guid, self.number)
 
     def rate(self, options, comment):
@@ -141,6 +146,8 @@ class Parser:
                 speed = IBSIM_SPEEDS[value]
             else:
                 self.fail(f"{option!r} is unknown")
+        if self.links_alone and (width not in WIDTHS or speed not in SPEEDS):
+            return DEFAULT_RATE
         if width not in WIDTHS:
             self.fail(f"a link is {', '.join(WIDTHS)} wide, not {width}")
         if speed not in SPEEDS:
@@ -158,9 +165,9 @@ class Parser:
         return self.topology
 
 
-def parse(text, file="-"):
+def parse(text, file="-", links_alone=False):
     """Reads a description from text."""
-    parser = Parser(file)
+    parser = Parser(file, links_alone)
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
         # The last newline ends the last line.
@@ -169,9 +176,9 @@ def parse(text, file="-"):
     return parser.end()
 
 
-def read(file):
+def read(file, links_alone=False):
     """Reads a description from a file, or from the standard input for `-`."""
     if file == "-":
-        return parse(sys.stdin.read())
+        return parse(sys.stdin.buffer.read().decode(errors="replace"), links_alone=links_alone)
     with open(file, encoding="utf-8", errors="replace") as stream:
-        return parse(stream.read(), str(file))
+        return parse(stream.read(), str(file), links_alone)
