@@ -192,10 +192,9 @@ def record(kilobytes, wait, also=nullcontext):
 
 def booked():
     """The ledger without a trace."""
-    entries = ledger.read()
-    if entries is None:
-        raise SourceError(f"{ledger.FILE} cannot be read: is this root, is the module loaded and debugfs mounted?")
-    return Recording(Trace("the ledger"), entries, {})
+    if why := ledger.refusal():
+        raise SourceError(why)
+    return Recording(Trace("the ledger"), ledger.read(), {})
 
 
 def run(command, kilobytes, output=None):
