@@ -5,6 +5,9 @@
 
 set -euo pipefail
 
+# Root's commands are found by who has become root and kept the PATH of a user.
+PATH=$PATH:/usr/sbin:/sbin
+
 # A script that another one of ours started dies with it, and so does what it started in turn. The
 # Makefile and scripts/guest ask for the same.
 if [ -n "${IB_SMI_LEASH:-}" ] && [ "$IB_SMI_LEASH" != $$ ]; then

@@ -5,6 +5,8 @@
 # and which is gone when they end; and what to do when something is missing. Sourced, never run.
 
 set -euo pipefail
+# Root's commands are found by who has become root and kept the PATH of a user.
+PATH=$PATH:/usr/sbin:/sbin
 # So that what has been set up is undone, at whatever point somebody ends the recipe.
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -183,9 +185,9 @@ run() {
 	[ -z "$INSTANCE" ] || put "$INSTANCE/tracing_on" 0
 }
 
-# Prints what was traced, without the comments: show trace|snapshot
+# Prints what was traced, without the comments. Names of programs are any bytes.
 show() {
-	grep -v '^#' "$INSTANCE/$1" || echo "$NAME: nothing was traced" >&2
+	LC_ALL=C grep -av '^#' "$INSTANCE/trace" || echo "$NAME: nothing was traced" >&2
 }
 
 # Ends with the command's status.

@@ -78,6 +78,9 @@ def become(proc, of, pidfd):
         else:
             os.dup2(taken, number)
             os.close(taken)
+    with contextlib.suppress(OSError):
+        # Whether it can seek is asked when it is opened, and this one may not.
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
     os.chdir(proc / "cwd")
     os.umask(int(of["Umask"], 8))
     for number in SIGNALS:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Descriptions of fabrics that are damaged or made to do harm: they are read, or refused with the line that is wrong."""
 
+import os
 import random
 import re
 import string
+import subprocess
 import sys
 from pathlib import Path
 
@@ -135,6 +137,22 @@ def test_damaged_files():
 def test_the_line_is_named(text, line):
     with pytest.raises(TopologyError, match=f"^file:{line}: "):
         parse.parse(text, "file")
+
+
+def ibfabric(*words, **more):
+    """Runs a command on descriptions. Returns its status and output."""
+    done = subprocess.run([sys.executable, "-B", Path(__file__).parents[1] / "ibfabric", *words], capture_output=True,
+                          check=False, env={**os.environ, "PYTHONIOENCODING": "ascii"}, **more)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_descriptions_in_any_alphabet(tmp_path):
+    text = 'Switch 4 "a" # "caf\u00e9" base port 0 lid 0 lmc 0\n'
+    assert ibfabric("check", "-", input=text.encode("iso8859-1")) == (0, b"1 switches, 0 HCAs, 0 links\n")
+    for name, content in (("a", text), ("b", text.replace("\u00e9", "e"))):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    status, said = ibfabric("compare", tmp_path / "a", tmp_path / "b")
+    assert status == 1 and b"caf\\xe9" in said
 
 
 def test_a_chosen_guid_is_nobody_elses():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Signed modules, and a kernel that is locked down: what it refuses, and what is said about it."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -53,6 +54,31 @@ def test_a_key_is_not_overwritten(pair):
     assert done.returncode != 0
     assert "is there already" in done.stderr
     assert (key.read_bytes(), cert.read_bytes()) == before
+
+
+def key_by(folder, **fakes):
+    """Makes a key with fakes first in the path."""
+    (folder / "bin").mkdir(exist_ok=True)
+    for name, script in fakes.items():
+        (folder / "bin" / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / "bin" / name).chmod(0o755)
+    return run("scripts/key", folder / "key.pem", folder / "cert.der",
+               env={**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"})
+
+
+def test_the_key_of_a_host_with_a_long_name(tmp_path):
+    # Linux takes 64 characters, and X.509 as many with what is before them.
+    name = "a" * 45 + "b" + "c" * 18
+    done = key_by(tmp_path, uname=f"echo {name}")
+    assert done.returncode == 0, done.stderr
+    text = run("openssl", "x509", "-inform", "DER", "-in", tmp_path / "cert.der", "-noout", "-subject").stdout
+    assert text.strip().endswith(SIGNER + name[:46])
+
+
+def test_nothing_is_left_of_a_key_that_could_not_be_made(tmp_path):
+    done = key_by(tmp_path, openssl='echo ...+++; echo "no entropy" >&2; touch "$(dirname "$0")/../key.pem"; exit 1')
+    assert done.returncode == 1 and "openssl made no key: no entropy\n" in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["bin"]
 
 
 @pytest.fixture(name="signed", scope="module")

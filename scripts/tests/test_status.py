@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """ib-smi status: on hosts made of files, for what cannot be staged, and in a guest."""
 
+import io
 import json
+import runpy
 import struct
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 # pylint: disable=wrong-import-position
 from triage.host import elf, status  # noqa: E402
+from triage.host import files  # noqa: E402
 from triage.host.files import Host  # noqa: E402
 
 PORT = "/sys/class/infiniband/mlx5_0/ports/1"
@@ -131,6 +134,30 @@ def test_a_port_of_ethernet_has_no_smi(tmp_path):
     assert told(look(tmp_path, "[]", files=files)) == ""
 
 
+@pytest.mark.parametrize("umad", [True, False])
+def test_a_port_without_smi(tmp_path, umad):
+    """As Amazon's EFA has: neither InfiniBand nor Ethernet."""
+    files_of_umad = ("/umad0", "/issm0") if umad else ("",)
+    gone = {f"/sys/class/infiniband_mad{file}": None for file in files_of_umad}
+    assert told(look(tmp_path / "efa", "[]", files={PORT + "/link_layer": "Unknown\n", **gone})) == ""
+    # As one of InfiniBand can be, such as a virtual function's.
+    problems = told(look(tmp_path / "ib", "[]", files=gone))
+    assert "QP0" not in problems and ("ib_umad is not loaded" in problems) == (not umad)
+
+
+def test_names_in_any_alphabet(tmp_path, monkeypatch):
+    """What a command prints is bytes, and what a terminal has letters for is its own affair."""
+    assert files.run_command("printf", r"a\377b") == "a\ufffdb"
+    look(tmp_path, files={"/sys/class/infiniband/mlx5_0/node_desc": "caf\u00e9 \u2192\n"})
+    monkeypatch.setattr(files, "Host", lambda: Host(tmp_path, lambda *words: QUEUE_PAIRS))
+    monkeypatch.setattr(sys, "argv", ["ib-smi", "status"])
+    out = io.TextIOWrapper(io.BytesIO(), encoding="iso8859-1")
+    monkeypatch.setattr(sys, "stdout", out)
+    command = Path(__file__).resolve().parents[1] / "ib-smi"
+    assert runpy.run_path(str(command), run_name="ib-smi")["main"]() == 0
+    assert "caf\u00e9 \\u2192".encode("iso8859-1") in out.buffer.getvalue()
+
+
 def test_a_host_without_anything(tmp_path):
     found = status.status(Host(tmp_path, lambda *words: None))
     assert not status.is_wrong(found) and "no RDMA here" in told(found, "note")
@@ -211,6 +238,16 @@ def test_what_is_wrong_in_a_guest(guest_stock):
                         after="echo 0 >/sys/kernel/tracing/events/ib_smi/enable")
     assert number == 0 and found["tracing"]["discards"] == {"no-such-port": 1}
     assert all(found["tracing"]["events"].values())
+
+
+def test_a_path_without_sbin_in_a_guest(guest_stock):
+    """As a user's is, and that of who becomes root by a plain `su`."""
+    _, _, err = guest_stock.run("[ ! -d /sys/module/ib_smi ] || /src/scripts/unload\n"
+                                "export PATH=/usr/bin; /src/scripts/load && /src/scripts/unload")
+    assert "ib_smi handles directed-route SMPs" in err and "ib_smi is unloaded" in err, err
+    _, _, err = guest_stock.run("[ ! -d /sys/module/ibfabric ] || /src/scripts/ibfabric unload\n"
+                                "export PATH=/usr/bin; /src/scripts/ibfabric gen ring 2 --load && /src/scripts/ibfabric unload && echo done >&2")
+    assert err.endswith("\ndone\n"), err
 
 
 def test_a_subnet_manager_in_a_guest(guest_stock):

@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Every tool of infiniband-diags on the virtual fabric under OpenSM, as Debian has them; `rdma`, and osmtest.
+"""Every tool of infiniband-diags on the virtual fabric under OpenSM, as Debian has them; `rdma`, osmtest, and dr-smp.
 
 What is expected is what Documentation/fabric.rst promises of `topology=fattree`: names, GUIDs, links. Traffic,
 counters, ibtracert, ibroute, iblinkinfo, ibqueryerrors, perfquery, saquery, sminfo, ibportstate and ibping are in
 test_traffic.py; ibnetdiscover is in test_fabric.py and test_topologies.py.
 """
 
+import io
 import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 import opensm
 from sma import NODE_INFO, load, unpack
 
+DR_SMP = Path(__file__).resolve().parents[1] / "dr-smp"
 LOG = "/tmp/osm.log"
 SWITCHES = {"sw0": (0x021BFA0000000100, 7), "sw1": (0x021BFA0000000200, 7), "sw2": (0x021BFA0000000300, 2),
             "sw3": (0x021BFA0000000400, 2)}
@@ -213,3 +219,42 @@ def test_osmtest(tree):
     words = f"-g {opensm.port_guid(tree, 'hca3'):#x} -i /tmp/inventory -l /tmp/osmtest.log"
     for flow, name in (("c", "Create Inventory"), ("a", "All Validations")):
         assert f'TEST "{name}" PASS' in tree.check(f"cd /tmp && osmtest -f {flow} {words}", timeout=600)
+
+
+@pytest.mark.parametrize("words", [
+    "--attribute nodeifno 0,1", "--attribute 0x10000 0,1", "--lid 0x10000 --dr-slid 1 0,1", "--dr-dlid 70000 0,1",
+    "--dr-slid 0x100000000 --opa 0,1", "--tid 0x10000000000000000 0,1", "--modifier -1 0,1", "--modifier 0x100000000 0,1",
+    "--timeout -1 0,1", "--timeout 0x80000000 0,1", "--retries -1 0,1", "--lid x 0,1", "0,x"])
+def test_dr_smp_refuses_what_is_no_such_number(words):
+    done = subprocess.run([sys.executable, "-B", DR_SMP, *words.split()], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "") and "dr-smp: error: " in done.stderr and "Traceback" not in done.stderr
+    if "nodeifno" in words:
+        assert "nodedesc, nodeinfo, switchinfo" in done.stderr
+
+
+def test_dr_smp_takes_the_largest_numbers(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["dr-smp", *(
+        "--attribute 0xffff --lid 0xffff --dr-slid 0xffff --dr-dlid 0xffff --tid 0xffffffffffffffff --modifier 0xffffffff "
+        "--timeout 0x7fffffff --retries 255 0,1").split()])
+    module = runpy.run_path(str(DR_SMP), run_name="dr-smp")
+    options = module["arguments"]()
+    # By the table of fields of an SMP.
+    assert module["smp"](options)[8:40].hex() == "ff" * 10 + "0000" + "ff" * 4 + "00" * 8 + "ff" * 4 + "0000" * 2
+    with open("/dev/null", "wb") as file:
+        assert module["post"](file.fileno(), 0, b"", options)
+
+
+def test_dr_smp_shows_a_description_in_any_alphabet(monkeypatch):
+    module = runpy.run_path(str(DR_SMP), run_name="dr-smp")
+    answer = bytearray(256)
+    answer[3], answer[17] = 0x81, 0x10
+    answer[64:71] = "caf\u00e9 x".encode()
+    for name, does in (("find_port", lambda *_: "/dev/null"), ("register", lambda *_: 1), ("post", lambda *_: True),
+                       ("receive", lambda *_: bytes(answer))):
+        monkeypatch.setitem(module["main"].__globals__, name, does)
+    monkeypatch.setattr(sys, "argv", ["dr-smp", "--attribute", "nodedesc", "0,1"])
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", out)
+    assert module["main"]() == 0
+    out.flush()
+    assert out.buffer.getvalue().endswith(b"node_description caf\\xe9 x\n")

@@ -301,6 +301,14 @@ class TestEvents:
         assert {int(tid) & 0xFFFFFFFF for *_, tid in found} == {TID}
 
 
+    def test_a_program_whose_name_is_no_text(self, pair):
+        # It is the name of the file that is run.
+        script = (f"name=$(printf '/tmp/d\\351'); ln -sf /usr/sbin/smpquery \"$name\"\n"
+                  f"LC_ALL=C.UTF-8 {RECIPES}/events -- \"$name\" -C hca0 -D nodeinfo 0,1 | "
+                  "LC_ALL=C grep -ac ib_smi_send; rm \"$name\"")
+        assert pair.check(script).strip() == "1"
+
+
 class TestTriggers:
     """Histograms, snapshots, stacks and synthetic events."""
 
@@ -329,6 +337,13 @@ class TestTriggers:
         # What comes after the first discard is not in it.
         text = run(pair, "snapshot", f"{LOST} 0,1,9; {ASK} 0,1,2")
         assert steps(text) == DROPPED
+
+    def test_a_snapshot_is_of_the_first_discard_however_many_come_after_it(self, pair):
+        # In a buffer that they would fill again and again.
+        flood = f"/src/scripts/tests/flood hca0 200 50 {make(0, 2, (1, 0)).hex()}"
+        text = run(pair, "snapshot", f"for file in {TRACING}/instances/snapshot.*/buffer_size_kb; do echo 4 >$file; done; {LOST} 0,1,9; {flood}")
+        assert steps(text) == DROPPED
+        assert {int(words_of(line)["tid"], 16) & 0xFFFFFFFF for line in text.splitlines()} == {TID}
 
     def test_stacktrace(self, pair):
         text = run(pair, "stacktrace", f"{LOST} 0,1,9; {ASK} 0,1,2")

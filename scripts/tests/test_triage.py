@@ -295,6 +295,44 @@ def test_injected_requests_have_no_sender(tree):
     assert found["requests"][0]["sender"] is None
 
 
+# Somebody else asks again and again for a port that there is not.
+OTHERS = {"setup": "while :; do smpquery -C hca1 -t 200 -D nodeinfo 0,1,99; done >/dev/null 2>&1 & asks=$!; sleep 1",
+          "undo": "kill $asks"}
+
+
+def test_what_others_send_does_not_count(tree):
+    # A command that forks: two ask.
+    command = f"-- sh -c '(smpquery -C hca0 -D nodeinfo {FAR}); smpquery -C hca0 -D nodeinfo 0,1,3; sleep 1'"
+    status, found = triage(tree, command, **OTHERS)
+    assert status == found["status"] == 0 and found["counts"] == {"ok": 2}
+    assert {request["verdict"] for request in found["requests"] if request["of_command"]} == {"ok"}
+    others = {request["verdict"] for request in found["requests"] if not request["of_command"]}
+    assert "dropped" in others and others <= {"dropped", "waiting"}
+    said = tree.check(f"{OTHERS['setup']}; /src/scripts/smi-triage {command}; {OTHERS['undo']}")
+    assert "\n2 requests: 2 answered or delivered; all is well\nnot sent by the command: " in said and "DROPPED" not in said
+
+
+def test_a_command_that_fails_beside_others(tree):
+    status, found = triage(tree, ask(FAR + ",1"), **OTHERS)
+    assert status == 12 and found["counts"] == {"dropped": 1}
+    # Of a LID-routed start its own node has no event.
+    command = (f"-- env PATH=/usr/bin /src/scripts/dr-smp -C hca0 --timeout 200 --lid {sma.lid(tree, 'sw0')} "
+               f"--dr-slid {sma.lid(tree, 'hca0')} 0,98")
+    status, found = triage(tree, command, **OTHERS)
+    (request,) = [request for request in found["requests"] if request["of_command"]]
+    assert (status, request["verdict"], request["path"]) == (12, "dropped", [0, 98])
+
+
+def test_a_command_that_sends_none(tree):
+    # By LID.
+    script = "{}; /src/scripts/smi-triage -- {} 2>&1; echo status $?; {}"
+    said = tree.check(script.format(OTHERS["setup"], f"smpquery -C hca0 nodeinfo {sma.lid(tree, 'sw0')}", OTHERS["undo"]))
+    assert "the command sent no directed-route SMP\nnot sent by the command: " in said and "status 3" in said
+    # It may have others send.
+    said = tree.check(script.format(OTHERS["setup"], "sleep 1", OTHERS["undo"]))
+    assert "the command has sent nothing itself: all that passed" in said and "status 12" in said
+
+
 def test_a_recorded_trace(tree):
     tree.check("cd /tmp && trace-cmd record -C mono -e ib_smi -o t.dat smpquery -C hca0 -t 200 -D nodeinfo "
                f"{FAR},1 >/dev/null 2>&1; trace-cmd report -i t.dat >t.txt")
@@ -339,6 +377,48 @@ def test_nothing_is_left_when_it_is_interrupted(tree, signal, status):
     assert out.split() == [str(status)]
 
 
+WAIT_FOR_THE_INSTANCE = (
+    "for try in $(seq 100); do ls /sys/kernel/tracing/instances | grep -q smi-triage && break; sleep .1; done; sleep .5\n")
+
+
+def test_nothing_is_left_when_it_is_interrupted_while_it_tidies_up(tree):
+    out = tree.check(
+        "python3 - <<'END'\nimport os, signal, sys\nsys.path.insert(0, '/src/scripts')\nfrom triage import live\n"
+        "put = live.put\n"
+        "def interrupt(file, value):\n"
+        "    put(file, value)\n"
+        "    if file.match('events/enable') and value == 0:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "live.put = interrupt\n"
+        "try:\n"
+        "    live.watch(0.1, 64)\n"
+        "except (live.Interrupted, KeyboardInterrupt):\n"
+        "    print('interrupted')\n"
+        "print(os.listdir('/sys/kernel/tracing/instances'))\nEND")
+    assert out.splitlines() == ["interrupted", "[]"]
+
+
+def test_signals_that_are_ignored(tree):
+    """As nohup has it: of the command that is traced, too."""
+    out = tree.check(
+        "nohup /src/scripts/smi-triage --watch 3s >/dev/null 2>&1 & run=$!\n" + WAIT_FOR_THE_INSTANCE +
+        "kill -HUP $run; wait $run; echo $?\n"
+        "nohup /src/scripts/smi-triage -- sh -c 'kill -HUP $$; echo alive' 2>/dev/null; echo $?")
+    assert out.split() == ["3", "alive", "3"]
+
+
+def test_a_run_in_another_container(tree):
+    """To which all processes of this one seem to be gone."""
+    out = tree.check(
+        "rm -f /tmp/done; /src/scripts/smi-triage -- sh -c 'until [ -e /tmp/done ]; do sleep .2; done' >/tmp/out 2>&1 & "
+        "run=$!\n" + WAIT_FOR_THE_INSTANCE +
+        # Not by the Python that is warm, which is outside.
+        "unshare --pid --fork --mount-proc env PATH=/usr/bin /src/scripts/smi-triage --watch 100ms 2>/tmp/said; echo $?\n"
+        f"smpquery -C hca0 -t 200 -D nodeinfo {FAR} >/dev/null; touch /tmp/done; wait $run; echo $?\n"
+        "ls /sys/kernel/tracing/instances")
+    assert out.split() == ["3", "0"], tree.run("cat /tmp/out")
+
+
 def test_an_instance_of_a_killed_run_goes_with_the_next(tree):
     tree.check("mkdir /sys/kernel/tracing/instances/smi-triage-999999")
     assert triage(tree, ask())[0] == 0
@@ -354,6 +434,7 @@ def test_a_small_buffer_is_no_proof(tree):
 def test_a_whole_discovery_is_well(tree):
     status, found = triage(tree, "-- ibnetdiscover -C hca0")
     assert status == 0 and set(found["counts"]) == {"ok"}
+    assert all(request["of_command"] for request in found["requests"])
 
 
 def test_a_fabric_that_was_discovered(tree):

@@ -2,9 +2,12 @@
 """smi-triage as a command, on traces written by hand: what it reads, prints and exits with. No guest is needed."""
 
 import json
+import os
+import runpy
 import subprocess
 import sys
 import xml.etree.ElementTree
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,16 +17,24 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 # pylint: disable=wrong-import-position
 from trace_cases import CASES, dropped_by_a_switch, lost_going_out, silence  # noqa: E402
 from traces import Writer  # noqa: E402
-from triage import source  # noqa: E402
+from triage import gather, judge, ledger, live, source  # noqa: E402
+from triage.scene import Scene  # noqa: E402
 
 TRIAGE = Path(__file__).resolve().parents[1] / "smi-triage"
 
 
-def run(*words, text=None):
+def run(*words, text=None, **environment):
     """Runs the command. Returns its status, output and error output."""
     done = subprocess.run([sys.executable, "-B", TRIAGE, *words], input=text, capture_output=True, text=True,
-                          check=False)
+                          check=False, env={**os.environ, **environment})
     return done.returncode, done.stdout, done.stderr
+
+
+def main(monkeypatch, capsys, *words):
+    """Runs it in this process. Returns its status, output and error output."""
+    monkeypatch.setattr(sys, "argv", ["smi-triage", *words])
+    status = runpy.run_path(str(TRIAGE), run_name="smi-triage")["main"]()
+    return (status, *capsys.readouterr())
 
 
 def test_lines_of_something_else():
@@ -74,6 +85,60 @@ def test_a_device_that_is_no_word_of_a_shell(device):
     status, out, _ = run("-", text=text)
     assert status != 1 and "does not begin with a device" in out
     assert device not in out
+
+
+@pytest.mark.parametrize("alphabet", ["ascii", "iso8859-1"])
+def test_an_alphabet_without_arrows(alphabet):
+    writer, _ = dropped_by_a_switch()
+    status, out, err = run("-", text="\n".join(writer.lines), PYTHONIOENCODING=alphabet)
+    assert (status, err) == (12, "") and r"hop 0\u21921 of 4" in out and "1 request: " in out
+
+
+def in_the_ledger(monkeypatch, text):
+    """Has the ledger say something, or refuse to."""
+    read_text = Path.read_text
+
+    def read(file, *args, **more):
+        if file != ledger.FILE:
+            return read_text(file, *args, **more)
+        if isinstance(text, OSError):
+            raise text
+        return text
+
+    monkeypatch.setattr(Path, "read_text", read)
+
+
+# As the user guide has it.
+HEAD = "{} size={} entered={} evicted=0 missed=0\n"
+
+
+@pytest.mark.parametrize("text, status, says", [
+    (HEAD.format("on", 256, 0), 3, "has sent no directed-route request since the module was loaded\n"),
+    (HEAD.format("on", 256, 7), 3, "has sent no directed-route request since it was cleared\n"),
+    (HEAD.format("off", 256, 0), 3, "the ledger is off"),
+    (HEAD.format("off", 0, 0), 3, "the module was loaded with ledger=0\n"),
+    (PermissionError(), 1, "the kernel is locked down"),
+    (FileNotFoundError(), 1, "is the module loaded and debugfs mounted?"),
+])
+def test_a_ledger_without_requests(monkeypatch, capsys, text, status, says):
+    in_the_ledger(monkeypatch, text)
+    got, out, err = main(monkeypatch, capsys, "--ledger")
+    assert (got, out) == (status, "") and says in err
+
+
+def test_the_ledger_needs_root(monkeypatch, capsys):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    in_the_ledger(monkeypatch, PermissionError())
+    status, out, err = main(monkeypatch, capsys, "--ledger")
+    assert (status, out) == (1, "") and "needs root" in err and "locked down" not in err
+
+
+def test_the_device_of_a_request_is_gone(monkeypatch, capsys):
+    in_the_ledger(monkeypatch, HEAD.format("on", 4, 1) + (
+        "seq=1 device=- port=1 tid=0x19 method=0x01 attr=0x0011 mod=0x0 hops=2 path=0,1,9 drdlid=0xffff timeout_ms=50 "
+        "retries=0 age_us=7 state=lost last=recv@sw0:0 in=2 out=0 hop=1 verdict=discard reason=no-such-port last_us=7\n"))
+    status, out, _ = main(monkeypatch, capsys, "--ledger")
+    assert status == 12 and "smpquery -D nodeinfo 0,1\n" in out and "-C" not in out
 
 
 def test_wrong_arguments(tmp_path):
@@ -213,3 +278,66 @@ def test_a_fabric_from_a_file(tmp_path):
     writer.send(chain, (1, 2))
     status, out, _ = run(*words, text="\n".join(writer.lines))
     assert status == 20 and '"leaf":1' in out and "It cannot be known from here" in out
+
+
+# What ibnetdiscover writes where there is a router, and links of speeds that have a name of their own.
+ROUTED = """
+switchguid=0x2(2)
+Switch\t4 "S-0000000000000002"\t\t# "leaf" base port 0 lid 1 lmc 0
+[1]\t"H-0000000000000010"[1](11) \t\t# "one hca0" lid 2 4xFDR10
+[2]\t"R-0000000000000030"[1](31) \t\t# "way out" lid 3 4xXDR
+
+caguid=0x10
+Ca\t1 "H-0000000000000010"\t\t# "one hca0"
+[1](11) \t"S-0000000000000002"[1]\t\t# lid 2 lmc 0 "leaf" lid 1 4xFDR10
+
+rtguid=0x30
+Rt\t2 "R-0000000000000030"\t\t# "way out"
+[1](31) \t"S-0000000000000002"[2]\t\t# lid 3 lmc 0 "leaf" lid 1 4xXDR
+"""
+
+
+def test_a_fabric_with_routers_and_any_speed(tmp_path):
+    (tmp_path / "fabric").write_text(ROUTED)
+    chain = (("hca0", 0, 1), ("sw0", 1, 2), ("router0", 1, 0))
+    for returned, expected in (((1, 1), 0), ((1, 2), 14)):
+        writer = Writer()
+        writer.send(chain, (1, 2))
+        writer.back(0, 0, chain, returned)
+        status, out, err = run("--fabric", str(tmp_path / "fabric"), "-", text="\n".join(writer.lines))
+        assert status == expected, out + err
+    assert '"way out"' in out
+
+
+def test_a_fabric_is_read_before_the_trace(tmp_path, monkeypatch, capsys):
+    (tmp_path / "fabric").write_text("nonsense\n")
+    monkeypatch.setattr(live, "run", lambda *_: pytest.fail("the command has run"))
+    status, out, err = main(monkeypatch, capsys, "--fabric", str(tmp_path / "fabric"), "--", "true")
+    assert (status, out) == (1, "") and "fabric:1: " in err
+
+
+def test_what_is_under_way_at_the_end_is_not_lost(monkeypatch, tmp_path):
+    """However long it takes to read the trace."""
+    clock = [100.0]
+    writer = Writer(start=clock[0] - 0.005)
+    writer.send()
+    writer.out(1, 2)
+    (tmp_path / "events/ib_smi").mkdir(parents=True)
+
+    @contextmanager
+    def instance(_):
+        yield tmp_path
+
+    def read_text(file, **_):
+        if file != tmp_path / "trace":
+            raise FileNotFoundError
+        clock[0] += 1.2
+        return "\n".join(writer.lines)
+
+    monkeypatch.setattr(live, "instance", instance)
+    monkeypatch.setattr(live.time, "clock_gettime", lambda _: clock[0])
+    monkeypatch.setattr(Path, "read_text", read_text)
+    recording = live.watch(0, 64)
+    requests, inferred = gather.gather(recording.trace.events)
+    judge.judge_all(Scene(recording.trace, requests, inferred, cut=recording.cut))
+    assert [request.finding.verdict for request in requests] == ["waiting"]

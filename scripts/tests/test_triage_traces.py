@@ -587,6 +587,9 @@ def test_a_request_under_way_when_the_trace_ends():
     writer, expected = lost_going_out()
     assert only(writer, cut=100.1).verdict == "waiting"
     assert brief(only(writer, cut=102.1)) == expected
+    # A command that has ended waits no more, as others do: who is whose the high half of the TID says.
+    assert brief(only(writer, cut=100.1, own={0x19})) == expected
+    assert only(writer, cut=100.1, own={0x1A}).verdict == "waiting"
 
 
 def test_a_timeout_that_is_given():

@@ -19,7 +19,10 @@ class FabricError(Exception):
 
 def run(*command):
     """Runs a command. Returns whether it succeeded, and what it said."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    # Root's commands are found by who has become root and kept the PATH of a user.
+    path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                          env={**os.environ, "PATH": path})
     return done.returncode == 0, done.stdout.strip()
 
 

@@ -179,6 +179,6 @@ def parse(text, file="-", cables_only=False):
 def read(file, cables_only=False):
     """Reads a description from a file, or from the standard input for `-`."""
     if file == "-":
-        return parse(sys.stdin.read(), cables_only=cables_only)
+        return parse(sys.stdin.buffer.read().decode(errors="replace"), cables_only=cables_only)
     with open(file, encoding="utf-8", errors="replace") as stream:
         return parse(stream.read(), str(file), cables_only)

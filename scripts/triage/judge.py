@@ -64,7 +64,8 @@ def correct(finding, request, scene):
         if entry.state in ("late", "lost") and finding.verdict == "ok":
             return returning.not_taken(finding, request)
     cut = scene.cut is not None and request.end > scene.cut - PATIENCE
-    if cut and entry is None and finding.verdict in (*BY_ABSENCE, "unknown"):
+    # A command has ended, and waits for nothing.
+    if cut and entry is None and not scene.is_own(request) and finding.verdict in (*BY_ABSENCE, "unknown"):
         return Finding("waiting", "its answer was still waited for when the trace ended", evidence=finding.evidence)
     if finding.verdict in BY_ABSENCE and finding.reason is None and scene.trace.has_gap(request.start,
                                                                                       request.end + PATIENCE):

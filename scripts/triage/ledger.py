@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The ledger of ib_smi: a line for each directed-route request that this host has sent."""
 
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 from .event import PERMISSIVE, lid
 
 FILE = Path("/sys/kernel/debug/ib_smi/ledger")
+HEAD = re.compile(r"(?P<switch>on|off) size=(?P<size>\d+) entered=(?P<entered>\d+) ")
 WORD = re.compile(r"(\w+)=(\S*)")
 PLACE = re.compile(r"(\w+)@(\S+):(\d+)")
 
@@ -109,13 +111,41 @@ def seen_last(words):
     return Last(match[1], match[2], int(match[3]), *numbers, words["verdict"])
 
 
+def lines(file=FILE):
+    """The lines of the file, of which the first is about the ledger itself."""
+    return Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+
+
 def read(file=FILE, since=-1):
     """The entries after a number; None if this module keeps no ledger."""
     try:
-        lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+        return [found for line in lines(file) if (found := entry(line)) is not None and found.seq > since]
     except OSError:
         return None
-    return [found for line in lines if (found := entry(line)) is not None and found.seq > since]
+
+
+def refusal():
+    """Why the ledger cannot be read; None if it can."""
+    if os.geteuid() != 0:
+        return "the ledger needs root: try sudo"
+    try:
+        lines()
+    except PermissionError:
+        return "the kernel is locked down, and refuses the ledger: trace a command in its place"
+    except OSError:
+        return f"{FILE} cannot be read: is the module loaded and debugfs mounted?"
+    return None
+
+
+def lack():
+    """Why the ledger can be without a request."""
+    head = HEAD.match("".join(lines()[:1]))
+    if head and head["size"] == "0":
+        return "there is no ledger: the module was loaded with ledger=0"
+    if head and head["switch"] == "off":
+        return f"the ledger is off, and what is sent meanwhile is not in it: echo on >{FILE}"
+    since = "it was cleared" if head and head["entered"] != "0" else "the module was loaded"
+    return f"the ledger is empty: this host has sent no directed-route request since {since}"
 
 
 def last(file=FILE):

@@ -4,11 +4,14 @@
 An instance has its own ring buffer and its own switches: what others trace at the time is not touched.
 """
 
+import fcntl
 import os
+import re
 import signal
 import subprocess
+import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from . import counters, ledger
@@ -18,6 +21,11 @@ TRACING = [Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing")]
 PREFIX = "smi-triage-"
 # An answer that comes after the command has given up is to be seen too.
 LINGER = 0.5
+# A process has made an agent, by which it sends. In KB, enough for hundreds of them on each CPU.
+AGENT_MADE = "events/ib_mad/ib_mad_create_agent/enable"
+SMALL = 64
+# The signals that end a program.
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 class Interrupted(Exception):
@@ -52,58 +60,109 @@ def put(file, value):
 
 
 def remove_stale(instances):
-    """Removes instances of runs that were killed."""
+    """Removes instances of runs that were killed. The kernel keeps those that a run still holds open."""
     for folder in instances.glob(f"{PREFIX}*"):
-        pid = folder.name.removeprefix(PREFIX)
-        if not pid.isdigit() or not Path(f"/proc/{pid}").exists():
-            remove(folder)
+        try:
+            folder.rmdir()
+        except OSError:
+            # At work, or gone.
+            pass
 
 
 def remove(folder):
-    """Removes an instance. Its events are off first, and nobody reads it any more."""
+    """Removes an instance of one's own. Its events are off first."""
     try:
         put(folder / "events/enable", 0)
         folder.rmdir()
     except (OSError, SourceError):
-        # Somebody else is reading it, or it is gone.
+        # Somebody else is reading it.
         pass
+
+
+def make(instances):
+    """Makes an instance. Returns its folder, and a file of it that keeps it from being removed while it is open."""
+    lock = os.open(instances, os.O_RDONLY)
+    try:
+        # Nobody else takes it for stale before the file is open.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        remove_stale(instances)
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=instances))
+        return folder, (folder / "tracing_on").open("rb")
+    finally:
+        os.close(lock)
 
 
 @contextmanager
 def instance(kilobytes):
-    """A tracing instance with the events on."""
-    folder = tracing() / "instances" / f"{PREFIX}{os.getpid()}"
-    remove_stale(folder.parent)
+    """A tracing instance."""
+    folder, held = make(tracing() / "instances")
     try:
-        folder.mkdir()
-        put(folder / "buffer_size_kb", kilobytes)
-        # The clock of the ledger, and the same on all CPUs.
-        put(folder / "trace_clock", "mono")
-        put(folder / "events/ib_smi/enable", 1)
-        yield folder
+        with held:
+            put(folder / "buffer_size_kb", kilobytes)
+            # The clock of the ledger, and the same on all CPUs.
+            put(folder / "trace_clock", "mono")
+            yield folder
     finally:
         remove(folder)
 
 
 @contextmanager
+def own_agents():
+    """An instance with the agents of this process, and of those that it starts from then on."""
+    with instance(SMALL) as folder:
+        put(folder / "options/event-fork", 1)
+        put(folder / "set_event_pid", own_pid(folder))
+        put(folder / AGENT_MADE, 1)
+        yield folder
+
+
+def own_pid(folder):
+    """The number of this process as the kernel has it, which in a container is another."""
+    put(folder / "trace_marker", PREFIX)
+    return re.search(r"-(\d+) +\[", contents(folder))[1]
+
+
+def agents(folder):
+    """The agents in an instance, by the high halves of their TIDs."""
+    return {int(number, 16) for number in re.findall(r" hi_tid (0x\w+)", contents(folder))}
+
+
+def contents(folder):
+    """What an instance has recorded."""
+    return (folder / "trace").read_text(encoding="utf-8", errors="replace")
+
+
+@contextmanager
 def signals():
-    """Lets the signals that end a program unwind it instead."""
+    """Lets the signals that end a program unwind it instead, and only while it waits. What is ignored stays so."""
     def end(number, _):
         raise Interrupted(number)
 
-    kinds = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    kinds = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, kinds)
     old = {number: signal.signal(number, end) for number in kinds}
     try:
         yield
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+
+@contextmanager
+def waiting():
+    """Lets signals through meanwhile."""
+    held = signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 class Recording:
     """What was recorded while a command ran, or for a time."""
 
-    def __init__(self, trace, entries, rose, status=None, cut=None):
+    def __init__(self, trace, entries, rose, status=None, cut=None, own=None):
         self.trace = trace
         # Lines of the ledger; None if this module keeps none.
         self.entries = entries
@@ -112,26 +171,30 @@ class Recording:
         self.status = status
         # When it ended, in the clock of the trace, if that was before all were done.
         self.cut = cut
+        # The agents of the command, by the high halves of their TIDs; None if there was no command.
+        self.own = own
 
 
-def record(kilobytes, wait):
-    """Records while `wait()` runs, which returns the command's exit status, or None."""
+def record(kilobytes, wait, also=nullcontext):
+    """Records while `wait()` runs, which returns the command's exit status, or None. `also` is `own_agents` for a command."""
     before, mark = counters.snapshot(), ledger.last()
-    with signals(), instance(kilobytes) as folder:
-        status = wait()
+    with signals(), instance(kilobytes) as folder, also() as own:
+        put(folder / "events/ib_smi/enable", 1)
+        with waiting():
+            status = wait()
         put(folder / "tracing_on", 0)
-        text = (folder / "trace").read_text(encoding="utf-8", errors="replace")
-    now = time.clock_gettime(time.CLOCK_MONOTONIC)
-    entries, rose = ledger.read(since=mark), counters.rise(before, counters.snapshot())
-    return Recording(parse(text.splitlines(), "the trace"), entries, rose, status, now)
+        # All of the same moment: to read the trace can take longer than an answer.
+        now = time.clock_gettime(time.CLOCK_MONOTONIC)
+        entries, rose = ledger.read(since=mark), counters.rise(before, counters.snapshot())
+        text, own = contents(folder), own and agents(own)
+    return Recording(parse(text.splitlines(), "the trace"), entries, rose, status, now, own)
 
 
 def booked():
     """The ledger without a trace."""
-    entries = ledger.read()
-    if entries is None:
-        raise SourceError(f"{ledger.FILE} cannot be read: is this root, is the module loaded and debugfs mounted?")
-    return Recording(Trace("the ledger"), entries, {})
+    if why := ledger.refusal():
+        raise SourceError(why)
+    return Recording(Trace("the ledger"), ledger.read(), {})
 
 
 def run(command, kilobytes, output=None):
@@ -146,9 +209,7 @@ def run(command, kilobytes, output=None):
                 process.terminate()
                 raise
 
-    recording = record(kilobytes, wait)
-    recording.cut = None
-    return recording
+    return record(kilobytes, wait, own_agents)
 
 
 def start(command, output):

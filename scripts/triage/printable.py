@@ -7,3 +7,9 @@ def printable(line):
     if line.isprintable():
         return line
     return "".join(char if char.isprintable() or char == "\t" else char.encode("unicode_escape").decode() for char in line)
+
+
+def any_alphabet(stream):
+    """Has a stream, if it is open, escape what its encoding lacks: arrows, and descriptions in other alphabets."""
+    if stream is not None:
+        stream.reconfigure(errors="backslashreplace")

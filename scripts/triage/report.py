@@ -19,7 +19,9 @@ def exit_status(requests):
 
 def as_text(scene, requests, everything=False, most=10):
     """The findings as lines."""
-    failed = [request for request in requests if request.finding.is_failure]
+    own, others = scene.of_command(requests)
+    told = requests if everything else own
+    failed = [request for request in told if request.finding.is_failure]
     groups = tell.alike(failed)
     for group in groups if everything else groups[:most]:
         yield from tell.failure(group[0])
@@ -32,23 +34,24 @@ def as_text(scene, requests, everything=False, most=10):
         yield f"{len(groups) - most} more kinds of failure: --all tells them too"
         yield ""
     if everything:
-        for request in requests:
+        for request in told:
             if not request.finding.is_failure:
                 yield from tell.story(request)
                 yield f"  {request.finding.headline}: {request.finding.what}"
                 yield ""
-    yield from tell.summary(scene, requests)
+    yield from tell.summary(scene, own, others)
 
 
 def as_json(scene, requests, status, command=None):
     """The findings as a JSON text."""
-    trace = scene.trace
+    trace, (own, _) = scene.trace, scene.of_command(requests)
     return json.dumps({
-        "schema": SCHEMA, "status": status, "counts": tell.counts(requests),
+        "schema": SCHEMA, "status": status, "counts": tell.counts(own),
         "trace": {"name": str(trace.name), "events": len(trace.events), "skipped": trace.skipped, "lost": trace.lost,
                   "unreadable": [{"line": number, "why": why} for number, why in trace.unreadable]},
         "command_status": command,
-        "requests": [one(request) for request in requests]}, indent=1, ensure_ascii=False)
+        "requests": [{**one(request), "of_command": scene.is_own(request) if scene.own else None}
+                     for request in requests]}, indent=1, ensure_ascii=False)
 
 
 def one(request):

@@ -31,6 +31,8 @@ class Scene:
     # The node that is expected to answer, by name or GUID, and a timeout in milliseconds.
     expect: str | None = None
     timeout_ms: float | None = None
+    # The agents of the command that was traced, by the high halves of their TIDs; None if there was no command.
+    own: set | None = None
 
     def __post_init__(self):
         self.reporting = self.reporting | {event.device for event in self.trace.events}
@@ -57,6 +59,17 @@ class Scene:
     def is_here(self, lid):
         """Whether a LID is one of this host's; None if that is not known."""
         return lid in self.lids if lid and self.lids is not None else None
+
+    def is_own(self, request):
+        """Whether a request is of the command that was traced: any, if that has no agent and lets others send."""
+        return self.own is not None and (not self.own or request.tid >> 32 in self.own)
+
+    def of_command(self, requests):
+        """The requests that are asked about, and those of others than the command, if one was traced."""
+        own, others = [], []
+        for request in requests:
+            (own if self.own is None or self.is_own(request) else others).append(request)
+        return own, others
 
     def is_node(self, device, name):
         """Whether a device is the one of that name: a device's, a description, or a GUID. None if that is not known."""

@@ -109,8 +109,8 @@ def untold(requests):
     return [request for request in requests if request.finding.verdict == "ok" and not request.finding.certain]
 
 
-def summary(scene, requests):
-    """The last lines: how many requests there were, and what the trace lacked."""
+def tally(requests):
+    """How many requests there were, and what became of them."""
     counted = counts(requests)
     good = counted.get("ok", 0)
     bad = sum(number for name, number in counted.items() if name not in ("ok", "waiting"))
@@ -122,8 +122,15 @@ def summary(scene, requests):
         text += "".join(f", {number} {name}" for name, number in counted.items() if name not in ("ok", "waiting"))
     if counted.get("waiting"):
         text += f", {counted['waiting']} under way"
+    return text + ("; all is well" if not bad and not untold(requests) else "")
+
+
+def summary(scene, requests, others):
+    """The last lines: how many requests there were, of the command and of others, and what the trace lacked."""
+    yield tally(requests) if requests else "the command sent no directed-route SMP"
+    if others:
+        yield f"not sent by the command: {tally(others)} (--all tells of them)"
     strangers = len(untold(requests))
-    yield text + ("; all is well" if not bad and not strangers else "")
     if strangers:
         yield (f"who answered {strangers} of them cannot be told from here, and so not whether it was {scene.expect} "
                "(--fabric tells of nodes elsewhere)")

@@ -153,7 +153,8 @@ class Request:
     @property
     def origin(self):
         """The sender: (device, port), if it is known."""
-        if self.entry is not None:
+        # Of a device that is gone the ledger has no name.
+        if self.entry is not None and self.entry.device != "-":
             return self.entry.device, self.entry.port
         return next((attempt.origin for attempt in self.attempts if attempt.origin), None)
 

@@ -55,7 +55,7 @@ class Host:
 def run_command(*words):
     """What a command prints; None if there is no such command or it fails."""
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=20)
+        done = subprocess.run(words, capture_output=True, encoding="utf-8", errors="replace", check=False, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None

@@ -3,7 +3,7 @@
 
 from dataclasses import asdict
 
-from .devices import devices
+from .devices import MAD, devices
 from .kernel import kernel, livepatches
 from .modules import CORE, modules, smi
 from .tracing import tracing
@@ -13,7 +13,8 @@ from .trouble import PROBLEM, troubles
 def status(host):
     """All there is to know, as a dictionary."""
     found = {"kernel": kernel(host), "module": smi(host), "livepatches": livepatches(host), "modules": modules(host),
-             "devices": devices(host), "tracing": tracing(host)}
+             # A folder that ib_umad makes, be it a module or built in.
+             "has_umad": host.exists(MAD), "devices": devices(host), "tracing": tracing(host)}
     found["refused"] = sorted(set(host.refused))
     found["troubles"] = [asdict(trouble) for trouble in troubles(found)]
     return found

@@ -93,22 +93,20 @@ def of_modules(status):
             yield Trouble(NOTE, "there is no RDMA device",
                           "load the driver of the adapter, such as mlx5_ib, or ibfabric")
         return
-    ports = [port for device in status["devices"] for port in device["ports"] if port["link_layer"] != "Ethernet"]
-    if ports and not any(port["umad"] for port in ports):
+    layers = {port["link_layer"] for device in status["devices"] for port in device["ports"]}
+    if "InfiniBand" in layers and not status["has_umad"]:
         yield Trouble(PROBLEM, f"{UMAD} is not loaded: smpquery, opensm and the like cannot send", f"modprobe {UMAD}")
 
 
 def of_devices(status):
     """Ports that carry nothing, or have no subnet manager."""
-    has_umad = any(port["umad"] for device in status["devices"] for port in device["ports"])
     for device in status["devices"]:
         for port in device["ports"]:
-            if port["link_layer"] == "Ethernet":
+            if port["link_layer"] != "InfiniBand":
                 continue
             yield from of_port(f"{device['name']}:{port['number']}", device, port)
-            if has_umad and not port["umad"]:
-                yield Trouble(NOTE, f"{device['name']}:{port['number']} has no umad: it has no SMI, or is not "
-                              "InfiniBand", "")
+            if status["has_umad"] and not port["umad"]:
+                yield Trouble(NOTE, f"{device['name']}:{port['number']} has no umad: it has no SMI", "")
 
 
 ADVICE = {
@@ -135,7 +133,7 @@ def of_port(name, device, port):
                       "dmesg: did ib_core fail to open it?")
     elif port["qp0"] == "none" and port["umad"]:
         yield Trouble(NOTE, f"{name} has no SMI: no SMP goes through this port", "")
-    elif port["qp0"] not in (None, "RTS"):
+    elif port["qp0"] not in (None, "none", "RTS"):
         yield Trouble(PROBLEM, f"QP0 of {name} is in state {port['qp0']}, and cannot send", "dmesg; reload its driver")
 
 
