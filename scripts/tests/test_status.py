@@ -246,7 +246,8 @@ def test_a_path_without_sbin_in_a_guest(guest_stock):
                                 "export PATH=/usr/bin; /src/scripts/load && /src/scripts/unload")
     assert "ib_smi handles directed-route SMPs" in err and "ib_smi is unloaded" in err, err
     _, _, err = guest_stock.run("[ ! -d /sys/module/ibfabric ] || /src/scripts/ibfabric unload\n"
-                                "export PATH=/usr/bin; /src/scripts/ibfabric gen ring 2 --load && /src/scripts/ibfabric unload && echo done >&2")
+                                "export PATH=/usr/bin; /src/scripts/ibfabric gen ring 2 --load && "
+                                "/src/scripts/ibfabric unload && echo done >&2")
     assert err.endswith("\ndone\n"), err
 
 
