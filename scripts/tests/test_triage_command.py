@@ -280,42 +280,6 @@ def test_a_fabric_from_a_file(tmp_path):
     assert status == 20 and '"leaf":1' in out and "It cannot be known from here" in out
 
 
-# What ibnetdiscover writes where there is a router, and links of speeds that have a name of their own.
-ROUTED = """
-switchguid=0x2(2)
-Switch\t4 "S-0000000000000002"\t\t# "leaf" base port 0 lid 1 lmc 0
-[1]\t"H-0000000000000010"[1](11) \t\t# "one hca0" lid 2 4xFDR10
-[2]\t"R-0000000000000030"[1](31) \t\t# "way out" lid 3 4xXDR
-
-caguid=0x10
-Ca\t1 "H-0000000000000010"\t\t# "one hca0"
-[1](11) \t"S-0000000000000002"[1]\t\t# lid 2 lmc 0 "leaf" lid 1 4xFDR10
-
-rtguid=0x30
-Rt\t2 "R-0000000000000030"\t\t# "way out"
-[1](31) \t"S-0000000000000002"[2]\t\t# lid 3 lmc 0 "leaf" lid 1 4xXDR
-"""
-
-
-def test_a_fabric_with_routers_and_any_speed(tmp_path):
-    (tmp_path / "fabric").write_text(ROUTED)
-    chain = (("hca0", 0, 1), ("sw0", 1, 2), ("router0", 1, 0))
-    for returned, expected in (((1, 1), 0), ((1, 2), 14)):
-        writer = Writer()
-        writer.send(chain, (1, 2))
-        writer.back(0, 0, chain, returned)
-        status, out, err = run("--fabric", str(tmp_path / "fabric"), "-", text="\n".join(writer.lines))
-        assert status == expected, out + err
-    assert '"way out"' in out
-
-
-def test_a_fabric_is_read_before_the_trace(tmp_path, monkeypatch, capsys):
-    (tmp_path / "fabric").write_text("nonsense\n")
-    monkeypatch.setattr(live, "run", lambda *_: pytest.fail("the command has run"))
-    status, out, err = main(monkeypatch, capsys, "--fabric", str(tmp_path / "fabric"), "--", "true")
-    assert (status, out) == (1, "") and "fabric:1: " in err
-
-
 def test_what_is_under_way_at_the_end_is_not_lost(monkeypatch, tmp_path):
     """However long it takes to read the trace."""
     clock = [100.0]
