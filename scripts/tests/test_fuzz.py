@@ -132,6 +132,8 @@ def test_hostile_smps(watched, parts):
         name = f"{chapter.side} {chapter.fabric}, {count} from {first} of seed {SEED}"
         parts.add("failed" if wrong else "passed", "\n  ".join([name, *wrong]))
         if wrong:
+            # At once: what a kernel is asked before it goes takes minutes.
+            print("\n  ".join([name, *wrong]), file=sys.stderr, flush=True)
             break
     parts.verify()
 
