@@ -20,6 +20,7 @@ use crate::{
     bindings,
     rdma::agent::Agent, //
 };
+
 /// The attribute that is a subnet manager's.
 const SM_INFO: u16 = 0x0020;
 
