@@ -22,7 +22,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import accel, debug, initramfs, kernels, reports
+from . import accel, debug, disk, initramfs, kernels, reports
 
 SRC = Path("/src")
 CACHE = kernels.CACHE
@@ -159,16 +159,16 @@ class Guest:
     def start(self):
         """Boots, and returns when the guest can run commands.
 
-        QEMU itself was seen to die now and then while a guest boots under emulation: that is said, and
-        tried once more.
+        Under emulation QEMU was seen to die now and then while a guest boots, and a guest to stand still
+        while it looked for its disks, before it had anything of ours: that is said, and tried once more.
         """
         try:
-            self.boot()
-        except GuestDied as error:
-            tell(f"NOTE: the guest died while it booted, once more: {error}")
+            self.boot(BOOT_SECONDS / 2)
+        except (GuestDied, GuestTimeout) as error:
+            tell(f"NOTE: the guest did not boot, once more: {error}")
             self.died = False
             self.answers = b""
-            self.boot()
+            self.boot(BOOT_SECONDS)
         if self.watches_itself and self.modules:
             debug.prepare(self)
 
@@ -181,8 +181,8 @@ class Guest:
         """How long this kernel may take for what takes others so long."""
         return seconds * debug.SLOWNESS.get(self.kind, 1)
 
-    def boot(self):
-        """Boots, and returns when the guest can run commands."""
+    def boot(self, seconds):
+        """Boots, and returns when the guest can run commands, for which it has so many seconds."""
         shutil.rmtree(self.commands, ignore_errors=True)
         self.commands.mkdir()
         self.console_log.write_bytes(b"")
@@ -208,7 +208,7 @@ class Guest:
         for sock in theirs.values():
             sock.close()
         try:
-            self.wait_ready()
+            self.wait_ready(self.patience(seconds))
         except BaseException:
             self.stop()
             raise
@@ -265,6 +265,8 @@ class Guest:
             "-kernel", str(vmlinux), "-initrd", str(initramfs.build(release, CACHE)),
             "-append", self.kernel_arguments(),
             "-chardev", f"file,id=console,path={self.console_log},append=on", "-serial", "chardev:console",
+            "-drive", f"file={disk.build(CACHE, tell)},format=raw,if=none,id=root,readonly=on,file.locking=off",
+            "-device", "virtio-blk-pci,drive=root",
             "-device", "virtio-rng-pci",
             "-device", "virtio-serial-pci",
         ]
@@ -279,7 +281,7 @@ class Guest:
 
     def shares(self):
         """The folders that the guest sees, as (tag, path, options)."""
-        found = [("root", "/", ",readonly=on"), ("src", SRC, ",readonly=on"), ("results", self.results, "")]
+        found = [("modules", "/usr/lib/modules", ",readonly=on"), ("src", SRC, ",readonly=on"), ("results", self.results, "")]
         if Path("/shared").is_dir():
             found.append(("shared", "/shared", ",readonly=on"))
         return found
@@ -302,9 +304,8 @@ class Guest:
 
     # Talking to the agent.
 
-    def wait_ready(self):
+    def wait_ready(self, patience):
         """Waits for the agent's first line."""
-        patience = self.patience(BOOT_SECONDS)
         deadline = time.monotonic() + patience
         while True:
             line = self.read_answer(deadline, b"\0none")

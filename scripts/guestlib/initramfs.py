@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 
 # What the guest needs before it can see the sysroot. Kernels that have one of them built in skip it.
-MODULES = ["virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay", "configfs"]
+MODULES = ["virtio_pci", "virtio_blk", "virtio_console", "ext4", "9pnet_virtio", "9p", "overlay", "configfs"]
 
 
 def module_files(release):

@@ -194,6 +194,21 @@ class TestFaults:
             with Guest("stock", results=new_results("fault-death")) as guest:
                 guest.run("echo c >/proc/sysrq-trigger; sleep 60")
 
+    def test_a_boot_that_stands_still(self, monkeypatch, capfd):
+        wait = Guest.wait_ready
+        waits = []
+
+        def once(guest, patience):
+            waits.append(patience)
+            if len(waits) == 1:
+                raise GuestTimeout("made up")
+            wait(guest, patience)
+
+        monkeypatch.setattr(Guest, "wait_ready", once)
+        with Guest("stock", results=new_results("fault-boot")) as guest:
+            assert guest.check("echo up") == "up\n"
+        assert waits[0] < waits[1] and "the guest did not boot, once more: made up" in capfd.readouterr().err
+
     def test_real_trace(self):
         """A trace of the kernel's own making, though it is not in trouble."""
         with pytest.raises(KernelReport, match="(?s)Call Trace:.*write_sysrq_trigger"):
