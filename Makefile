@@ -42,7 +42,7 @@ test-large: ## fabrics of hundreds of nodes, in a guest of 8 GB
 	@IB_SMI_LARGE=1 $(S)/test -k 'test_fabric or test_topologies' $(PYTEST)
 
 # The tests whose kernel makes no difference, or which need Debian's, are left out.
-DEBUG_TESTS := kunit debug plant smi origin counters send_queue fabric faults sma traffic opa opensm beside memory stress fuzz
+DEBUG_TESTS := debug plant smi origin counters send_queue fabric faults sma traffic opa opensm beside memory stress fuzz
 empty :=
 space := $(empty) $(empty)
 # What has pytest run these files alone.

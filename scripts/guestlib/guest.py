@@ -290,7 +290,7 @@ class Guest:
         """The kernel's command line."""
         words = [
             "console=ttyS0 loglevel=7 panic=-1 nokaslr mitigations=off random.trust_cpu=1",
-            "tsc=reliable no_timer_check nomodeset audit=0",
+            "tsc=reliable rcupdate.rcu_expedited=1 no_timer_check nomodeset audit=0",
         ]
         if self.modules:
             words.append(f"ibsmi.kind={self.kind}")

@@ -4,6 +4,8 @@
 The tests run inside the sysroot: `make test`, or `scripts/test -k name`.
 """
 
+import contextlib
+import json
 import os
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 # pylint: disable=wrong-import-position
+from guestlib import kernels  # noqa: E402
 from guestlib.guest import Guest, new_results  # noqa: E402
 
 # The kernel that most guests boot.
@@ -119,6 +122,31 @@ def pytest_terminal_summary(terminalreporter):
     terminalreporter.write_line("Seconds by file:")
     for file, seconds in sorted(TOTALS.seconds.items(), key=lambda item: -item[1]):
         terminalreporter.write_line(f"{seconds:8.0f}  {file}")
+    with contextlib.suppress(OSError):
+        SECONDS.write_text(json.dumps(known_seconds() | TOTALS.seconds))
+
+
+# How long each file took when it ran last. What takes longest begins first, so that no worker is left alone with it.
+SECONDS = kernels.CACHE / "test-seconds.json"
+
+
+def known_seconds():
+    """What is known of that."""
+    with contextlib.suppress(OSError, ValueError):
+        return json.loads(SECONDS.read_text())
+    return {}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Has all workers know the same, for they have to have the same order."""
+    node.workerinput["seconds"] = known_seconds()
+
+
+def pytest_collection_modifyitems(config, items):
+    """Puts the files in order."""
+    seconds = config.workerinput["seconds"] if hasattr(config, "workerinput") else known_seconds()
+    items.sort(key=lambda item: -seconds.get(item.path.name, 0))
 
 
 def pytest_unconfigure(config):

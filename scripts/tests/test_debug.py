@@ -1,13 +1,53 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A cut through all of it on the debug kernel, for every run of the tests. 'make test-debug' runs the whole there."""
+"""The KUnit suites, and a cut through all else, on the debug kernel, for every run of the tests.
+
+`make test-debug` runs the whole there.
+"""
 
 import pytest
 
+import kunit
 import test_send_queue
 import test_smi
 from test_smi import DEBUG
 
 CONFIG = "/sys/kernel/config/ibfabric"
+
+
+def test_there_are_suites():
+    assert {"kunit_rules", "kunit_smi"} <= set(kunit.MODULES), f"not in {kunit.BUILD}"
+
+
+@pytest.mark.parametrize("name", kunit.MODULES)
+def test_kunit(guest_debug, parts, tmp_path, name):
+    kunit.run(guest_debug, parts, tmp_path, name)
+
+
+KTAP = """[    1.0] KTAP version 1
+[    1.0] 1..1
+[    1.0]     KTAP version 1
+[    1.0]     # Subtest: made_up
+[    1.0]     1..3
+[    1.0]     ok 1 good
+[    1.0]     not ok 2 bad
+[    1.0]     ok 3 later # SKIP no device
+[    1.0] not ok 1 made_up
+"""
+
+
+def test_bad_cases_are_seen(tmp_path):
+    """insmod returns 0 for this log."""
+    found, _ = kunit.parse(KTAP, tmp_path)
+    assert found == [
+        ("passed", "made_up.good", ""),
+        ("failed", "made_up.bad", ""),
+        ("skipped", "made_up.later", "no device"),
+    ]
+
+
+def test_a_log_without_cases_has_none(tmp_path):
+    found, _ = kunit.parse("[    1.0] KTAP version 1\n[    1.0] 1..0\n", tmp_path)
+    assert not [case for case in found if case[0] == "passed"]
 
 
 @pytest.fixture(name="pair")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The KUnit suites, in the debug kernel.
+"""The KUnit suites, for the tests that run them in a guest.
 
 insmod succeeds even when cases fail, and a run without cases is `ok` too, so the log is parsed by
 the kernel's own tool and the cases are counted.
@@ -10,8 +10,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 from guestlib import kernels
 
@@ -55,44 +53,10 @@ def load(guest, name):
     return guest.dmesg()
 
 
-def test_there_are_suites():
-    if not list(Path("/src/kunit").glob("*")):
-        pytest.skip("the project has no KUnit suites yet")
-    assert MODULES, f"no kunit_*.ko in {BUILD}"
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_suite(guest_debug, parts, tmp_path, name):
-    log = load(guest_debug, name)
-    found, output = parse(log, tmp_path)
+def run(guest, parts, folder, name):
+    """Runs a suite."""
+    found, output = parse(load(guest, name), folder)
     for case in found:
         parts.add(*case)
     parts.verify(output)
-    guest_debug.check(f"rmmod {name}")
-
-
-KTAP = """[    1.0] KTAP version 1
-[    1.0] 1..1
-[    1.0]     KTAP version 1
-[    1.0]     # Subtest: made_up
-[    1.0]     1..3
-[    1.0]     ok 1 good
-[    1.0]     not ok 2 bad
-[    1.0]     ok 3 later # SKIP no device
-[    1.0] not ok 1 made_up
-"""
-
-
-def test_bad_cases_are_seen(tmp_path):
-    """insmod returns 0 for this log."""
-    found, _ = parse(KTAP, tmp_path)
-    assert found == [
-        ("passed", "made_up.good", ""),
-        ("failed", "made_up.bad", ""),
-        ("skipped", "made_up.later", "no device"),
-    ]
-
-
-def test_a_log_without_cases_has_none(tmp_path):
-    found, _ = parse("[    1.0] KTAP version 1\n[    1.0] 1..0\n", tmp_path)
-    assert not [case for case in found if case[0] == "passed"]
+    guest.check(f"rmmod {name}")
