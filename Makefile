@@ -25,8 +25,12 @@ demo: ## a fabric in a guest, and what the module shows of it
 	@$(S)/demo
 
 .PHONY: test
-test: ## set up what is missing, build, and run all tests
+test: ## set up what is missing, build, and run the tests
 	@$(S)/test $(PYTEST)
+
+.PHONY: test-all
+test-all: ## the same with the tests that take long for what they add
+	@IB_SMI_LONG=1 $(S)/test $(PYTEST)
 
 .PHONY: test-builtin
 test-builtin: ## the module on a kernel with ib_core built in, which is built first
@@ -51,14 +55,14 @@ only = -k '$(subst $(space), or ,$(1:%=test_%))'
 .PHONY: test-debug
 test-debug: ## the tests in guests on a kernel with KASAN, lockdep and more, which is built first
 	@$(S)/build debug
-	@IB_SMI_KERNEL=debug $(S)/test $(call only,$(DEBUG_TESTS)) $(PYTEST)
+	@IB_SMI_LONG=1 IB_SMI_KERNEL=debug $(S)/test $(call only,$(DEBUG_TESTS)) $(PYTEST)
 
 KCSAN_TESTS := plant smi origin counters send_queue fabric
 
 .PHONY: test-kcsan
 test-kcsan: ## the same on a kernel with KCSAN, which looks for data races
 	@$(S)/build kcsan
-	@IB_SMI_KERNEL=kcsan $(S)/test $(call only,$(KCSAN_TESTS)) $(PYTEST)
+	@IB_SMI_LONG=1 IB_SMI_KERNEL=kcsan $(S)/test $(call only,$(KCSAN_TESTS)) $(PYTEST)
 
 .PHONY: stress
 stress: ## load and unload under traffic, CYCLES times (1000), with WITH=links,nodes,reversals besides

@@ -4,6 +4,7 @@
 The tests run inside the sysroot: `make test`, or `scripts/test -k name`.
 """
 
+import collections
 import contextlib
 import json
 import os
@@ -11,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -137,16 +139,26 @@ def known_seconds():
     return {}
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node):
-    """Has all workers know the same, for they have to have the same order."""
-    node.workerinput["seconds"] = known_seconds()
+class LongestFirst(collections.OrderedDict):
+    """The files that wait for a worker."""
+
+    def popitem(self, last=True):
+        seconds = known_seconds()
+        file = max(self, key=lambda name: seconds.get(name, 0))
+        return file, self.pop(file)
 
 
-def pytest_collection_modifyitems(config, items):
-    """Puts the files in order."""
-    seconds = config.workerinput["seconds"] if hasattr(config, "workerinput") else known_seconds()
-    items.sort(key=lambda item: -seconds.get(item.path.name, 0))
+class Scheduling(LoadFileScheduling):
+    """Gives them to workers in that order."""
+
+    def __init__(self, config, log=None):
+        super().__init__(config, log)
+        self.workqueue = LongestFirst()
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """Takes the place of `--dist loadfile`."""
+    return Scheduling(config, log)
 
 
 def pytest_unconfigure(config):
@@ -161,7 +173,9 @@ def pytest_configure(config):
 
 
 def pytest_runtest_setup(item):
-    """Skips what needs Debian's kernel where the tests run on another."""
+    """Skips what takes long unless that is asked for, and what needs Debian's kernel where the tests run on another."""
+    if item.get_closest_marker("long") and not os.environ.get("IB_SMI_LONG"):
+        pytest.skip("takes long: 'make test-all'")
     marker = item.get_closest_marker("debian")
     if marker and not KERNEL.startswith("stock"):
         pytest.skip(f"not on the {KERNEL} kernel: {marker.args[0]}")
