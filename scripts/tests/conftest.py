@@ -23,6 +23,9 @@ from guestlib.guest import Guest, new_results  # noqa: E402
 # The kernel that most guests boot.
 KERNEL = os.environ.get("IB_SMI_KERNEL", "stock")
 
+# Whether what takes long is run too.
+LONG = bool(os.environ.get("IB_SMI_LONG"))
+
 OUTCOMES = ("passed", "failed", "skipped")
 PARTS = pytest.StashKey()
 # The cases that a report is of, as a property that a worker sends along.
@@ -174,11 +177,19 @@ def pytest_configure(config):
 
 def pytest_runtest_setup(item):
     """Skips what takes long unless that is asked for, and what needs Debian's kernel where the tests run on another."""
-    if item.get_closest_marker("long") and not os.environ.get("IB_SMI_LONG"):
+    if item.get_closest_marker("long") and not LONG:
         pytest.skip("takes long: 'make test-all'")
     marker = item.get_closest_marker("debian")
     if marker and not KERNEL.startswith("stock"):
         pytest.skip(f"not on the {KERNEL} kernel: {marker.args[0]}")
+
+
+def processors(module):
+    """How many processors the guest of a file has: two where things go on at once, or when there is time.
+
+    Emulated on a host with no processors to spare, a guest of two takes twice the time for the same work.
+    """
+    return 2 if LONG else getattr(module, "PROCESSORS", 1)
 
 
 def boot(kind, request):
@@ -186,6 +197,7 @@ def boot(kind, request):
     name = f"{request.module.__name__}-{kind}"
     return Guest(
         kind,
+        smp=processors(request.module),
         results=new_results(name),
         expect=getattr(request.module, "EXPECTED_REPORTS", ()),
         warm=True,

@@ -14,6 +14,7 @@ import pytest
 from conftest import KERNEL
 from smp import WAY, follow
 
+PROCESSORS = 2
 TRACING = "/sys/kernel/tracing"
 RIVAL = "/sys/kernel/livepatch/rival"
 
@@ -110,8 +111,11 @@ def pair_fixture(guest_stock):
 
 
 @pytest.mark.parametrize("order", [
-    ("module", "rival", "tracers"), ("rival", "tracers", "module"), ("tracers", "module", "rival"),
-], ids=" ".join)
+    pytest.param(order, id=" ".join(order), marks=marks) for order, marks in (
+        (("module", "rival", "tracers"), ()),
+        (("rival", "tracers", "module"), pytest.mark.long),
+        (("tracers", "module", "rival"), pytest.mark.long))
+])
 def test_all_at_once(pair, order):
     for what in order:
         load(pair, what)

@@ -11,6 +11,7 @@ import test_send_queue
 import test_smi
 from test_smi import DEBUG
 
+PROCESSORS = 2
 CONFIG = "/sys/kernel/config/ibfabric"
 
 

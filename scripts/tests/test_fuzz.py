@@ -7,6 +7,7 @@ books that agree.
 
 import collections
 import os
+import re
 import sys
 import time
 
@@ -19,6 +20,7 @@ from test_smi import judged
 COUNT = int(os.environ.get("IB_SMI_FUZZ_COUNT") or (1_000_000 if os.environ.get("IB_SMI_KERNEL") == "debug" else 20_000))
 SEED = int(os.environ.get("IB_SMI_FUZZ_SEED") or 1)
 FUZZ = "/src/build/smi-fuzz"
+PROCESSORS = 2
 CONFIG = "/sys/kernel/config/ibfabric"
 
 # A fabric lives for so many SMPs, for those that set something wear it out.
@@ -55,9 +57,26 @@ def remove(guest):
     guest.check(f"[ -d /sys/module/ibfabric ] || exit 0; rmdir {CONFIG}/nodes/* 2>/dev/null; rmmod ibfabric")
 
 
+def begin_anew(guest):
+    """Unloads all, ib_core too, and loads it again with all on that tells of SMPs.
+
+    A switch that went may have left an agent of ib_core's behind, and an SMP of the next chapter may name it: M14. Of a
+    kernel with kmemleak, which would report it, ib_core stays, and so does the risk.
+    """
+    if guest.run("[ -d /sys/module/ib_smi ]")[0] == 0:
+        if guest.watches_itself:
+            return
+        books.unwatch(guest)
+        # Under all that came in nothing was left behind which would keep the modules.
+        guest.check("/src/scripts/unload && modprobe -r ib_umad && [ ! -d /sys/module/ib_core ]")
+    guest.check("modprobe ib_umad && modprobe configfs; /src/scripts/load ledger=4096")
+    books.watch(guest)
+
+
 def fabric(guest, words):
     """A new fabric."""
     remove(guest)
+    begin_anew(guest)
     guest.check(f"insmod $MODULES/ibfabric.ko {words}")
     if words.startswith(APART):
         guest.check(f"set -e; cd {CONFIG}/nodes\n" + "\n".join(
@@ -92,13 +111,27 @@ def arrivals(counters):
                                 or name[2] == "discard" and name[3] in ARRIVALS})
 
 
+def traps(guest):
+    """How many traps were sent so far."""
+    return sum(map(int, re.findall(r" traps=(\d+)", guest.check(f"cat {books.FABRIC}/counters"))))
+
+
 def settled(guest, before, injected):
-    """The books, and what in them does not agree. Traps go on being sent, so that they are read again if need be."""
-    for _ in range(5):
+    """The books, and what in them does not agree.
+
+    Traps go on being sent, up to five at intervals that the SMPs have set. What was read while one was is no proof,
+    so that it is read again, until it agrees, or does not though no trap was sent meanwhile.
+    """
+    quiet = 0
+    for _ in range(100):
+        sent = traps(guest)
         found = books.Books(guest)
         found.counters -= before
         wrong = books.compare(found, injected)
         if not wrong:
+            break
+        quiet += traps(guest) == sent
+        if quiet == 5:
             break
     return found, wrong
 
@@ -106,11 +139,8 @@ def settled(guest, before, injected):
 @pytest.fixture(name="watched", scope="module")
 def watched_fixture(guest_stock):
     """The module with all on that tells of SMPs, until the tests are over."""
-    guest_stock.check("modprobe ib_umad && modprobe configfs; /src/scripts/load ledger=4096")
-    books.watch(guest_stock)
     yield guest_stock
     books.unwatch(guest_stock)
-    # Under all that came in nothing was left behind which would keep the modules.
     remove(guest_stock)
     guest_stock.check("/src/scripts/unload")
 

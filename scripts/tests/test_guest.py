@@ -11,6 +11,7 @@ import pytest
 
 from guestlib.guest import Guest, GuestDied, GuestTimeout, KernelReport, new_results
 
+PROCESSORS = 2
 SRC = Path("/src")
 
 # A fault for the runner to see, written to the kernel's log as the kernel would write it.
@@ -65,11 +66,9 @@ class TestCommandLine:
         assert done.stdout == "[a b][$HOME]['\"][]"
 
     def test_time_limit(self, tmp_path):
-        began = time.monotonic()
         done = runner("--results", tmp_path, "--timeout", 8, "--", "sleep", 1000)
         assert done.returncode == 124
         assert "8 s" in done.stderr
-        assert time.monotonic() - began < 20
         assert not any(str(tmp_path).encode() in line for line in qemus())
 
     def test_report_fails_the_run(self, tmp_path):
@@ -78,6 +77,7 @@ class TestCommandLine:
         assert "made_up+0x1/0x2" in done.stderr
         assert "command status 0" in done.stderr
 
+    @pytest.mark.long
     def test_expected_report(self, tmp_path):
         done = runner("--results", tmp_path, "--expect-report", "made_up", "--", "sh", "-c", WRITE_WARN + "exit 3")
         assert done.returncode == 3, done.stderr
@@ -94,7 +94,8 @@ class TestCommandLine:
         assert done.returncode == 125
         assert "give a command" in done.stderr
 
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+    @pytest.mark.parametrize("number", [
+        signal.SIGKILL, *(pytest.param(number, marks=pytest.mark.long) for number in (signal.SIGTERM, signal.SIGINT))])
     def test_signals_leave_nothing_behind(self, tmp_path, number):
         process = subprocess.Popen(
             [SRC / "scripts/guest", "--kernel", "stock", "--results", tmp_path, "--", "sh", "-c", "echo up; sleep 1000"],
@@ -184,11 +185,13 @@ class TestStock:
 class TestFaults:
     """Guests that end badly."""
 
+    @pytest.mark.long
     def test_report_at_the_end_of_the_block(self):
         with pytest.raises(KernelReport, match="made_up"):
             with Guest("stock", results=new_results("fault-report")) as guest:
                 guest.check(WRITE_WARN)
 
+    @pytest.mark.long
     def test_death(self):
         with pytest.raises((GuestDied, KernelReport), match="sysrq triggered crash"):
             with Guest("stock", results=new_results("fault-death")) as guest:
@@ -260,6 +263,7 @@ class TestWarmPython:
         # Once an abandoned script has ended, the nursery is alone.
         guest.check("for i in 1 2 3 4 5 6 7 8 9 10; do [ $(pgrep -cf nursery.py) = 1 ] && exit; sleep 0.5; done; false")
 
+    @pytest.mark.long
     def test_its_input_is_the_callers(self, guest):
         """At whatever moment it looks for it."""
         guest.check("echo 'import sys; print(sys.stdin.read() * 2, end=str())' >/tmp/twice.py")

@@ -13,6 +13,7 @@ from smp import follow, inject, make
 from test_smi import DEBUG, FAULTS, discards, lid, load, posts
 
 SLOTS, BACKLOG = 16, 256
+PROCESSORS = 2
 NODE = "/sys/kernel/config/ibfabric/nodes/sw0"
 # How often an SMP is posted again that the device has flushed.
 AGAIN = 3

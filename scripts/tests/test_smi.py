@@ -18,6 +18,7 @@ from smp import WAY, PERMISSIVE, follow, inject, make, short, tid_of
 # All of it can go wrong on another kernel.
 pytestmark = pytest.mark.kernel
 
+PROCESSORS = 2
 DEBUG = "/sys/kernel/debug"
 CONFIG = "/sys/kernel/config/ibfabric"
 FAULTS = f"{CONFIG}/faults"

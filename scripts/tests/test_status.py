@@ -240,6 +240,7 @@ def test_what_is_wrong_in_a_guest(guest_stock):
     assert all(found["tracing"]["events"].values())
 
 
+@pytest.mark.long
 def test_a_path_without_sbin_in_a_guest(guest_stock):
     """As a user's is, and that of who becomes root by a plain `su`."""
     _, _, err = guest_stock.run("[ ! -d /sys/module/ib_smi ] || /src/scripts/unload\n"

@@ -4,7 +4,11 @@
 import pytest
 
 
-@pytest.mark.parametrize("what", ["", "links,nodes,reversals"], ids=["nothing else", "all else"])
+PROCESSORS = 2
+
+
+@pytest.mark.parametrize("what", [
+    pytest.param("", id="nothing else", marks=pytest.mark.long), pytest.param("links,nodes,reversals", id="all else")])
 def test_a_few_cycles(guest_stock, what):
     guest_stock.check("[ ! -d /sys/module/ib_smi ] || /src/scripts/unload; dmesg -c >/dev/null\n"
                       "rmdir /sys/kernel/config/ibfabric/*/* 2>/dev/null; [ ! -d /sys/module/ibfabric ] || rmmod ibfabric")

@@ -299,7 +299,8 @@ def torus_config(topology):
     return f"torus 3 3 1\nxp_link {first.guid:#x} {along_x.guid:#x}\nyp_link {first.guid:#x} {along_y.guid:#x}"
 
 
-@pytest.mark.parametrize("name, make", ENGINES, ids=[name for name, _ in ENGINES])
+@pytest.mark.parametrize("name, make", [
+    pytest.param(name, make, id=name, marks=pytest.mark.long if number else ()) for number, (name, make) in enumerate(ENGINES)])
 def test_routing_engines(guest, tmp_path, name, make):
     """The engine routes, does not fall back to another, and every HCA is reached by what it wrote."""
     loaded = Fabric(guest, make(), tmp_path)

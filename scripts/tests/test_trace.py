@@ -279,6 +279,7 @@ class TestEvents:
         run(pair, recipe, f"cat {TRACING}/instances/*/trace_clock >/tmp/clock")
         assert "[mono]" in pair.check("cat /tmp/clock; rm /tmp/clock")
 
+    @pytest.mark.long
     @pytest.mark.usefixtures("perf")
     def test_the_clock_of_perf_is_the_same_on_all_cpus(self, pair):
         run(pair, "perf-script /tmp/p.data", f"{ASK} 0,1,2")
