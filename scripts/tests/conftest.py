@@ -132,7 +132,7 @@ def pytest_terminal_summary(terminalreporter):
 
 
 # How long each file took when it ran last. What takes longest begins first, so that no worker is left alone with it.
-SECONDS = kernels.CACHE / "test-seconds.json"
+SECONDS = kernels.CACHE / "test-seconds"
 
 
 def known_seconds():
