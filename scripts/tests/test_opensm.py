@@ -15,7 +15,6 @@ from sma import (
     change, exchange, guid, lid, load, make, one, traps, unpack)
 from test_smi import discards
 
-PROCESSORS = 2
 DEBUG = "/sys/kernel/debug/ibfabric"
 KEY = 0x1122334455667788
 

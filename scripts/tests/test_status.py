@@ -233,7 +233,7 @@ def test_what_is_wrong_in_a_guest(guest_stock):
         "pathlib.Path('/tmp/other/ib_smi.ko').write_bytes(data.replace(own, own[:-1] + bytes([own[-1] ^ 1])))\nEND")
     assert number == 1 and "not the file /tmp/other/ib_smi.ko" in told(found)
 
-    number, found = ask(guest_stock, before="smpquery -C hca0 -t 100 -D nodeinfo 0,1,9 >/dev/null 2>&1\n"
+    number, found = ask(guest_stock, before="/src/scripts/dr-smp -C hca0 --timeout 100 0,1,9 >/dev/null 2>&1\n"
                         "echo 1 >/sys/kernel/tracing/events/ib_smi/enable",
                         after="echo 0 >/sys/kernel/tracing/events/ib_smi/enable")
     assert number == 0 and found["tracing"]["discards"] == {"no-such-port": 1}

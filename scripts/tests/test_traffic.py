@@ -13,7 +13,6 @@ import pytest
 
 from test_smi import guid
 
-PROCESSORS = 2
 DEBUG = "/sys/kernel/debug"
 FAULTS = "/sys/kernel/config/ibfabric/faults"
 GMP_KEY = 0x80010000
