@@ -141,10 +141,9 @@ dynamic() {
 instance() {
 	INSTANCE=$T/instances/$NAME.$$
 	trap cleanup EXIT
-	mkdir "$INSTANCE" 2>/dev/null || {
-		INSTANCE=
+	# It may be there though mkdir was killed.
+	mkdir "$INSTANCE" 2>/dev/null ||
 		die "cannot make a tracing instance in $T/instances: is the kernel locked down, or out of memory?"
-	}
 	# A clock that is the same on all CPUs, or a hop may be told before the one that it follows.
 	put "$INSTANCE/trace_clock" mono
 }
@@ -229,6 +228,7 @@ tool() {
 cleanup() {
 	local n
 	set +e
+	trap '' INT TERM
 	for ((n = ${#UNDO[@]} - 2; n >= 0; n -= 2)); do
 		printf '%s\n' "${UNDO[n + 1]}" 2>/dev/null >>"${UNDO[n]}"
 	done

@@ -461,6 +461,15 @@ class TestEnd:
             f"{RECIPES}/kprobes -- sleep 1 2>/dev/null; done; true")
         assert left_behind(stock) == ""
 
+    def test_ended_while_the_instance_is_made(self, stock):
+        """By a signal that mkdir gets too, when it has made it."""
+        stock.check("mkdir /tmp/killed; cd /tmp/killed\n"
+                    "printf '#!/bin/sh\\n/usr/bin/mkdir \"$@\"; kill -TERM $$\\n' >mkdir; chmod +x mkdir")
+        status, _, err = stock.run(f"PATH=/tmp/killed:$PATH {RECIPES}/kprobes -- true")
+        stock.check("rm -r /tmp/killed")
+        assert status == BROKEN and "cannot make a tracing instance" in err
+        assert left_behind(stock) == ""
+
     def test_the_status_is_passed_on(self, stock):
         for words in ("functions", "record", "bpf slowest"):
             run(stock, words, "exit 7", status=7)
