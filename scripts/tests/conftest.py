@@ -145,9 +145,12 @@ def known_seconds():
 class LongestFirst(collections.OrderedDict):
     """The files that wait for a worker."""
 
+    def __init__(self):
+        super().__init__()
+        self.seconds = known_seconds()
+
     def popitem(self, last=True):
-        seconds = known_seconds()
-        file = max(self, key=lambda name: seconds.get(name, 0))
+        file = max(self, key=lambda name: self.seconds.get(name, 0))
         return file, self.pop(file)
 
 
