@@ -69,6 +69,7 @@ stress: ## load and unload under traffic, CYCLES times (1000), with WITH=links,n
 	@$(S)/build $(or $(KERNEL),stock)
 	@$(S)/guest --kernel $(or $(KERNEL),stock) --timeout 86400 -- \
 		/src/scripts/stress --cycles $(or $(CYCLES),1000) --with '$(WITH)'
+
 .PHONY: fuzz
 fuzz: ## COUNT hostile SMPs (1000000) that follow from SEED (1), in a guest with KERNEL (stock)
 	@COUNT='$(COUNT)' SEED='$(SEED)' KERNEL='$(KERNEL)' $(S)/fuzz $(PYTEST)
@@ -76,6 +77,7 @@ fuzz: ## COUNT hostile SMPs (1000000) that follow from SEED (1), in a guest with
 .PHONY: fuzz-host
 fuzz-host: ## libFuzzer on what runs on the host, FUZZ_SECONDS (30) for each target
 	@FUZZ_SECONDS='$(FUZZ_SECONDS)' $(S)/fuzz-host
+
 .PHONY: bench
 bench: ## instructions of a hop, an answer, a request and more, into Documentation/benchmarks
 	@$(S)/bench-smi

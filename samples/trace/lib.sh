@@ -197,8 +197,10 @@ finish() {
 # Makes a folder for a tool that runs the command by itself, and WORDS, the command for it. Tools split it at
 # blanks, or do not pass on its status: hence a script.
 for_a_tool() {
-	FOLDER=$(mktemp -d)
-	trap 'rm -rf "$FOLDER"' EXIT
+	FOLDER=
+	trap '[ -z "$FOLDER" ] || rm -rf "$FOLDER"' EXIT
+	# Out of reach of a Ctrl-C, or it may be ended before it has said what it has made.
+	FOLDER=$(setsid -w mktemp -d)
 	WORDS=()
 	[ "${#COMMAND[@]}" -gt 0 ] || return 0
 	{

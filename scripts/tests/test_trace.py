@@ -7,6 +7,7 @@ ask for (C14-9, C14-13).
 """
 
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -469,6 +470,16 @@ class TestEnd:
         stock.check("rm -r /tmp/killed")
         assert status == BROKEN and "cannot make a tracing instance" in err
         assert left_behind(stock) == ""
+
+    def test_ended_while_the_folder_is_made(self, stock):
+        """By a signal that reaches all of its process group."""
+        stock.check("mkdir /tmp/killed; cd /tmp/killed\n"
+                    "printf '#!/bin/bash\\nmade=$(/usr/bin/mktemp \"$@\"); kill -TERM -- -$LEADER; echo \"$made\"\\n' >mktemp; "
+                    "chmod +x mktemp")
+        status, *_ = stock.run(f"TMPDIR=/tmp/killed setsid -w sh -c 'LEADER=$$ PATH=/tmp/killed:$PATH exec {RECIPES}/record -- true'")
+        left = stock.check("ls /tmp/killed; rm -r /tmp/killed").split()
+        assert status == 128 + signal.SIGTERM
+        assert left == ["mktemp"]
 
     def test_the_status_is_passed_on(self, stock):
         for words in ("functions", "record", "bpf slowest"):
