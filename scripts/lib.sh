@@ -34,6 +34,20 @@ die() {
 	exit 1
 }
 
+# Prints the comment at the top of a script, which is its help.
+usage() {
+	sed -n '3,/^$/s/^# \{0,1\}//p' "$0" | sed 1d
+}
+case ${1:-} in
+# What scripts/guest takes, it knows better itself.
+-h | --help)
+	[ "${0##*/}" = guest ] || {
+		usage
+		exit 0
+	}
+	;;
+esac
+
 # Prints the value of a line `NAME=value` in scripts/pins.
 pin() {
 	sed -n "s/^$1=//p" "$TOP/scripts/pins"
@@ -52,7 +66,7 @@ kernels() {
 known_kernel() {
 	local all
 	all=$(kernels)
-	grep -qxF "$1" <<<"$all" || die "unknown kernel '$1': there are $(paste -sd' ' <<<"$all")"
+	grep -qxF -e "$1" <<<"$all" || die "unknown kernel '$1': there are $(paste -sd' ' <<<"$all")"
 }
 
 # Prints the release that is wanted of a kernel: Debian's own, or the one whose source it is built from.
@@ -77,6 +91,11 @@ linux_of() {
 # of which the clock would count each byte.
 # shellcheck disable=SC2034 # for who includes this
 COUNTING=(--icount --qemu=-cpu "--qemu=max,-erms,-fsrm,-fsrs,-fzrm")
+
+# Ends with a message if there are arguments: no_arguments "$@"
+no_arguments() {
+	[ $# = 0 ] || die "scripts/${0##*/} takes no arguments"
+}
 
 # need_root COMMAND...: what to run as root, for the message.
 need_root() {

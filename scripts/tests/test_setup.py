@@ -41,6 +41,27 @@ def message(done):
     return re.sub(r"^\[ *\d+:\d+\] ", "", done.stderr, flags=re.MULTILINE)
 
 
+BASH_SCRIPTS = sorted(path.name for path in SCRIPTS.iterdir() if path.is_file() and path.read_bytes().startswith(b"#!/bin/bash"))
+
+
+@pytest.mark.parametrize("name", [name for name in BASH_SCRIPTS if name != "guest"])
+def test_help(world, tmp_path, name):
+    """It is the comment at the top, and nothing else is done."""
+    for word in ("--help", "-h"):
+        done = world(SCRIPTS / name, word, fake={"id": "exit 1", "rm": "exit 1", "apt-cache": "exit 1"})
+        assert (done.returncode, done.stderr) == (0, "")
+        comment = (SCRIPTS / name).read_text().split("\n#\n", 1)[1].split("\n\n", 1)[0]
+        assert done.stdout.splitlines() == [line.removeprefix("#").removeprefix(" ") for line in comment.splitlines()]
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("name", ["distclean", "unload"])
+def test_what_takes_no_argument_refuses_one(world, tmp_path, name):
+    (tmp_path / "cache").mkdir()
+    assert f"scripts/{name} takes no arguments" in message(world(SCRIPTS / name, "--dry-run"))
+    assert (tmp_path / "cache").exists()
+
+
 class TestSysroot:
     """scripts/sysroot."""
 
@@ -232,6 +253,10 @@ class TestKernels:
         # Now it is fetched; the archive is empty.
         said = message(self.kernel(world, scripts, "stock-7.2"))
         assert "neither the kernel 7.2.12+deb13-amd64 with its source nor one near it: set 'stock-7.2'" in said
+
+    def test_no_option_is_a_name(self, world, scripts):
+        for word in ("--version", "-v", "--"):
+            assert f"unknown kernel '{word}'" in message(self.kernel(world, scripts, word))
 
     def test_two_of_a_series(self, world, scripts):
         with (scripts / "pins").open("a") as pins:
