@@ -147,6 +147,15 @@ def test_a_switch_that_sends_an_answer_out_of_a_wrong_port(tree):
     assert (request["left_by"], request["path_says"], request["way"]) == (4, 3, "response")
 
 
+@pytest.mark.parametrize("node, far, way, hop", [("sw0", "hca1", "request", 2), ("sw1", "hca3", "response", 3)])
+def test_a_wrong_port_without_a_link(tree, node, far, way, hop):
+    """What leaves there nobody sees: by the counters alone it did not leave by port 3."""
+    link, fault = f"{CONFIG}/links/{node}:6-{far}:1", faults(node, match=f"way={way}", wrong_port="3:6 all")
+    request = judged(tree, ask(), ("misrouted", hop, node), setup=f"mkdir {link} && rmdir {link}\n{fault['setup']}",
+                     undo=f"mkdir {link}\n{fault['undo']}")
+    assert (request["left_by"], request["path_says"], request["way"], request["certain"]) == (6, 3, way, False)
+
+
 def test_a_ca_in_transit(tree):
     request = judged(tree, ask(FAR + ",1"), ("dropped", 4, "hca2"))
     assert (request["rule"], request["reason"]) == ("C14-9:2", "ca-in-transit")
@@ -176,7 +185,7 @@ def test_a_transit_switch_that_checks_the_m_key(tree):
         # As it should be, it does not look at the M_Key of what it passes on.
         assert triage(tree, ask())[0] == 0
         request = judged(tree, ask(), ("never-arrived", 2, "sw0"), **faults("sw2", check_mkey="all"))
-        assert request["next"] == "sw2:1"
+        assert (request["next"], request["cause"]) == ("sw2:1", "swallowed")
         smpquery = f"-- smpquery -C hca0 -t 200 -y {MKEY:#x} -D nodeinfo {FAR}"
         assert triage(tree, smpquery, **faults("sw2", check_mkey="all"))[0] == 0
     finally:
@@ -225,7 +234,34 @@ def test_an_answer_lost_at_each_hop(tree, hop, device, port):
 
 def test_a_switch_that_passes_no_answers_on(tree):
     request = judged(tree, ask(), ("lost-on-return", 3, "sw1"), **faults("sw2", swallow_transit="all"))
-    assert request["next"] == "sw2:2"
+    assert (request["next"], request["cause"]) == ("sw2:2", "swallowed")
+
+
+@pytest.mark.parametrize("knob", ["smi_posts", "smi_sends"])
+def test_a_sender_whose_device_does_not_send(tree, knob):
+    request = judged(tree, ask(), ("never-left", 0, "hca0"), **faults("hca0/1", **{knob: "99"}))
+    assert (request["port"], request["reason"]) == (1, None)
+
+
+@pytest.mark.parametrize("knob", ["smi_posts", "smi_sends"])
+def test_an_answer_that_the_device_does_not_send(tree, knob):
+    request = judged(tree, ask(), ("lost-on-return", 4, "hca2"), **faults("hca2/1", **{knob: "99"}))
+    # The path is not at fault.
+    assert request["reason"] == knob.replace("smi_", "").replace("posts", "post-failed").replace("sends", "send-failed")
+    assert "Path element" not in request["what"]
+
+
+@pytest.mark.parametrize("at, damage", [(132, "dropped"), (131, "answered")])
+def test_a_request_that_is_damaged_on_the_way(tree, at, damage):
+    """It is one request, though it goes on along another path from sw1 on: element 4 leads nowhere, element 3 was done with."""
+    corrupt = faults("sw2/2", match="way=request", corrupt=f"{at} set 99 all")
+    if damage == "dropped":
+        request = judged(tree, ask(), ("never-arrived", 3, "sw2"), **corrupt)
+        assert request["cause"] == "damaged"
+        assert any("ib_smi_discard: sw1" in text and "no-such-port" in text for text in request["evidence"])
+    else:
+        status, found = triage(tree, ask(), **corrupt)
+        assert (status, [request["verdict"] for request in found["requests"]]) == (0, ["ok"])
 
 
 def test_an_answer_with_a_damaged_return_path(tree):
@@ -244,6 +280,7 @@ def test_an_answer_that_is_late(tree):
     late = faults("hca2/1", match="way=response", delay="350 all")
     request = judged(tree, "--timeout 200ms " + ask(options="--retries 0"), ("late", 0, "hca0"), **late)
     assert request["late_ms"] is None or request["late_ms"] > 0
+    assert "the answer was held up" in request["what"] and "between hca2:1 and sw1" in request["what"]
 
 
 def test_the_wrong_port_of_a_ca_with_two(tree):

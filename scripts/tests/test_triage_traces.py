@@ -458,6 +458,53 @@ def test_counters_say_why():
     assert brief(finding) == ("never-arrived", 4, "sw2") and finding.cause == "no-route" and finding.certain
 
 
+CABLES = wiring.from_lines([(name, "switch", "0x2", "8") for name in ("hca0", "sw0", "sw1", "sw2", "hca1")],
+                           [("hca0:1", "sw0:2"), ("sw0:5", "sw1:4"), ("sw1:8", "sw2:3"), ("sw2:6", "hca1:1")])
+
+
+def counted(writer, counters):
+    """The finding where the virtual fabric has counted these packets, and no others."""
+    return only(writer, told=CABLES, reporting=set(CABLES.nodes), counted=True, counters={
+        (device, port): rose for (device, port), rose in counters.items() if rose})
+
+
+def test_packets_that_are_counted():
+    """By them is told who lost what no event tells of."""
+    writer = Writer()
+    writer.send()
+    assert brief(counted(writer, {})) == ("never-left", 0, "hca0")
+    # It was sent, and the link lost it, or the node at its end did.
+    sent = {("hca0", 1): {"xmit": 1}}
+    finding = counted(writer, sent)
+    assert brief(finding) == ("never-arrived", 1, "hca0") and finding.cause is None
+    finding = counted(writer, {**sent, ("sw0", 2): {"rcv": 1}})
+    assert brief(finding) == ("never-arrived", 1, "hca0") and finding.cause == "swallowed"
+    assert any("hca0:1 sent 1 packets, and sw0:2 received 1" in text for text in finding.evidence)
+    # One of two was lost by the link.
+    assert counted(writer, {("hca0", 1): {"xmit": 2}, ("sw0", 2): {"rcv": 1}}).cause is None
+    # The port has discarded it.
+    finding = counted(writer, {("hca0", 1): {"xmit_discards": 1}})
+    assert brief(finding) == ("never-arrived", 1, "hca0") and finding.cause == "not-sent"
+
+
+@pytest.mark.parametrize("rose", [{"xmit": 1}, {"xmit_discards": 1}])
+def test_packets_that_left_by_another_port(rose):
+    writer = Writer()
+    writer.send()
+    writer.out(1, 2)
+    came = {("hca0", 1): {"xmit": 1}, ("sw0", 5): {"xmit": 1}, ("sw1", 4): {"rcv": 1}}
+    finding = counted(writer, {**came, ("sw1", 7): rose})
+    assert brief(finding) == ("misrouted", 3, "sw1") and not finding.certain
+    assert (finding.left_by, finding.path_says) == (7, 8)
+    # Of two others it is not known which.
+    finding = counted(writer, {**came, ("sw1", 7): rose, ("sw1", 1): {"xmit": 1}})
+    assert brief(finding) == ("misrouted", 3, "sw1") and finding.left_by is None
+    # It did leave by the port of the path.
+    assert counted(writer, {**came, ("sw1", 8): {"xmit": 1}, ("sw1", 7): rose}).verdict == "never-arrived"
+    # Nothing left at all.
+    assert counted(writer, came).verdict == "never-arrived"
+
+
 def test_an_answer_that_goes_back_by_lid():
     """Where it was lost the sender is not seen, for it sends by LID: its LID tells whether it is on this host."""
     writer, _ = an_answer_by_lid()

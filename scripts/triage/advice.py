@@ -22,6 +22,7 @@ LOOK = {
     "not-asked": "the sender: who answers must copy the TID of the request",
     "not-from-wire": "the sender: its SMI has to start the path",
 }
+SWALLOWED = "{}: not the cable, but the firmware, driver or SMI of that node"
 # Commands that send what only InfiniBand has.
 INFINIBAND = ("smpquery", "sminfo", "ibroute", "ibtracert", "ibnetdiscover", "ibqueryerrors")
 
@@ -68,6 +69,8 @@ def port_state(request, path, port):
 def after_never_left(request, finding, _):
     """The sender is at fault."""
     yield from by_reason(request, finding)
+    if finding.reason is None:
+        yield None, "what the command itself says of the send, and the driver of that device: dmesg"
     yield "ib-smi status", "ports, agents and the module of this host"
 
 
@@ -101,6 +104,8 @@ def after_never_arrived(request, finding, scene):
         yield f"ibtracert {request.slid if request.slid != PERMISSIVE else 'LID-OF-THE-SWITCH'} {lid}", "the way by LID"
         return
     yield from link(request, finding, scene)
+    if finding.cause == "swallowed":
+        yield None, SWALLOWED.format(finding.next)
     if finding.cause == "no-buffer":
         yield None, f"{finding.next}: VL15 has no flow control; send less at a time (OpenSM: max_wire_smps)"
     if scene.crossed_from(finding.device, finding.port):
@@ -116,6 +121,11 @@ def link(request, finding, scene):
             f"LinkState and PhysLinkState of port {finding.port} of {finding.device}")
         if finding.cause not in ("no-link", "link-down"):
             yield query(request, "nodeinfo", request.path[:finding.hop]), "whether the far end answers at all"
+    yield from in_virtual_fabric(finding, scene)
+
+
+def in_virtual_fabric(finding, scene):
+    """What the virtual fabric says of a port."""
     if scene.told is not None and scene.told.virtual:
         virtual = "/sys/kernel/debug/ibfabric"
         yield (f"grep {finding.device}:{finding.port} {virtual}/links {virtual}/counters",
@@ -183,17 +193,25 @@ def after_lost_on_return(request, finding, scene):
     elif finding.reason is None and finding.port and finding.hop and (path := prefix(request, finding.hop)) is not None:
         yield port_state(request, path, finding.port), (
             f"the state of the port by which the answer left {finding.device}, if that still answers")
+        yield from in_virtual_fabric(finding, scene)
     if finding.cause == "no-buffer":
         yield None, f"{finding.next}: it had no receive buffer; send less at a time"
+    elif finding.cause == "swallowed":
+        yield None, SWALLOWED.format(finding.next)
     elif scene.counters == {}:
         yield f"ibqueryerrors {'-C ' + request.origin[0] if request.origin else ''}".strip(), (
             "VL15Dropped, errors and discards of ports on the way")
 
 
-def after_late(request, _, __):
-    """A timeout that is too short, or a node that is slow."""
+def after_late(request, finding, _):
+    """A timeout that is too short, or a link or a node that is slow."""
     yield "smpquery -t MS …; OpenSM: transaction_timeout", "a longer timeout"
-    if ask := ask_node(request):
+    before, after = finding.held_up or (None, None)
+    if before is not None and before.device != after.device:
+        if (path := prefix(request, before.place)) is not None and before.egress:
+            yield port_state(request, path, before.egress), (
+                f"the link from {before.where} to {after.where}, and what else goes over it")
+    elif ask := ask_node(request):
         yield ask + "    # again and again", (
             "whether it is always slow: the RespTimeValue of its PortInfo is what it promises")
 

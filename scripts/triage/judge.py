@@ -12,14 +12,18 @@ BY_ABSENCE = ("never-arrived", "silent", "lost-on-return", "nobody-listens")
 
 
 def judge_all(scene):
-    """Gives each request its finding."""
+    """Gives each request its finding. What turns out to be the rest of another one goes."""
     for request in scene.requests:
         request.finding = judge(request, scene)
+    scene.requests = [request for request in scene.requests if not request.is_rest]
 
 
 def judge(request, scene):
     """What happened to a request, all its tries taken together."""
-    return returning.by_whom(judge_tries(request, scene), request, scene)
+    finding = returning.by_whom(judge_tries(request, scene), request, scene)
+    if finding.held_up is not None:
+        finding.what += f"; {returning.delay(*finding.held_up)}"
+    return finding
 
 
 def judge_tries(request, scene):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the state of a link, counters and other SMPs say of one that was lost there."""
 
+from . import packets
 from .counters import told
 from .verdict import Finding
 
@@ -13,6 +14,7 @@ CAUSES = {
     "no-buffer": "the far end had no receive buffer",
     "not-sent": "the port discarded it instead of sending it",
     "damaged": "it may have been damaged",
+    "swallowed": "the port at the far end received it, and that node did nothing with it",
     "no-route": "a forwarding table has no way to that LID",
     "return-path": "its Return Path was damaged",
 }
@@ -45,6 +47,15 @@ def cause(step, peer, scene):
     return "not-sent" if scene.counters.get(end, {}).get("xmit_discards") else None
 
 
+def explain(finding, step, peer, far, scene):
+    """Finds why an SMP did not come over a link to its other end `peer`; `far` is where what came of it may have come in."""
+    finding.cause = finding.cause or cause(step, peer, scene)
+    if finding.cause is None:
+        note_stranger(finding, step, far, scene)
+    if finding.cause is None and peer is not None and packets.is_swallowed((step.device, step.egress), peer, scene):
+        finding.cause = "swallowed"
+
+
 def no_route(scene):
     """The ports that had no way for something that goes by LID."""
     return [f"{device}:{port}" for (device, port), rose in scene.counters.items() if rose.get("relay_errors")]
@@ -67,15 +78,19 @@ def beyond_lid(step, scene):
 
 def note_stranger(finding, step, far, scene):
     """Notes an SMP that nobody has sent, and that came in at the far end, (device, port), at the time and is like this
-    one: it may be this one, damaged."""
+    one: it may be this one, damaged. If it has the same TID it is, and is no request of its own."""
     place = step.place - 1 if step.returning else step.place + 1
-    strangers = [request for request in scene.requests if request.attempts and not request.attempts[0].is_sent]
-    for request in strangers:
-        first = request.attempts[0].steps[0]
+    strangers = ((request, attempt) for request in scene.requests if request.attempts and not request.attempts[0].is_sent
+                 for attempt in request.attempts)
+    for request, attempt in strangers:
+        first = attempt.steps[0]
         near = 0 <= first.time - step.last.time < NEAR and (first.device, first.ingress) == far
         if near and (first.place, first.returning) == (place, step.returning) and is_like(first.first, step.last):
             finding.cause = "damaged"
             finding.evidence.append(f"what came to {first.device} meanwhile, and may be it: {first.first.text}")
+            if first.first.tid == step.last.tid:
+                request.is_rest = True
+                finding.evidence += [found.discard.text for found in attempt.steps if found.discard]
             return
 
 
@@ -93,7 +108,16 @@ def note_crossings(finding, step, to, scene):
                                 "lost was lost by chance or was picked out")
     else:
         finding.evidence.append(f"no SMP is seen at the far end of {link} in this trace")
-    note_counters(finding, [(step.device, step.egress)] + ([split(to)] if to else []), scene)
+    near, far = (step.device, step.egress), split(to) if to else None
+    note_packets(finding, near, far, scene)
+    note_counters(finding, [near, far] if far else [near], scene)
+
+
+def note_packets(finding, near, far, scene):
+    """Notes how many packets went over a link, from a port to another, if they are counted."""
+    if scene.counted and far is not None:
+        finding.evidence.append(f"meanwhile {near[0]}:{near[1]} sent {packets.sent(near, scene)} packets, and {far[0]}:{far[1]} "
+                                f"received {packets.received(far, scene)}")
 
 
 def note_counters(finding, ends, scene):

@@ -166,6 +166,7 @@ class Recording:
         self.trace = trace
         # Lines of the ledger; None if this module keeps none.
         self.entries = entries
+        # None where nothing was counted before and after.
         self.counters = rose
         # The command's exit status.
         self.status = status
@@ -194,7 +195,7 @@ def booked():
     """The ledger without a trace."""
     if why := ledger.refusal():
         raise SourceError(why)
-    return Recording(Trace("the ledger"), ledger.read(), {})
+    return Recording(Trace("the ledger"), ledger.read(), None)
 
 
 def run(command, kilobytes, output=None):

@@ -5,6 +5,7 @@ Either a node says so itself, or what came next came in elsewhere than the link 
 if it is told, or if other SMPs have shown it.
 """
 
+from . import packets
 from .verdict import Finding
 
 
@@ -25,6 +26,20 @@ def misrouted(attempt, scene):
             if found is not None:
                 return wrong_port(step, way, found, step.egress, after, scene.told is not None)
     return None
+
+
+def left_elsewhere(step, way, scene):
+    """A finding of an SMP that was seen last where it was to leave, if the counters say that it left by another port."""
+    ports = packets.ways_out(step, scene)
+    if not ports:
+        return None
+    finding = wrong_port(step, way, ports[0] if len(ports) == 1 else 0, step.egress, None, False)
+    finding.evidence.append(f"meanwhile {step.device}:{step.egress} sent 0 packets")
+    for port in ports:
+        rose = scene.counters[step.device, port]
+        finding.evidence.append(f"meanwhile {step.device}:{port} sent {rose.get('xmit', 0)} packets, and discarded "
+                                f"{rose.get('xmit_discards', 0)}, of which no event tells")
+    return finding
 
 
 def wrong_end(step, after, scene):

@@ -74,6 +74,17 @@ def status(number):
     return ", and ".join(meanings) or ("no error" if number == 0 else "bits that are reserved")
 
 
+def element_at_fault(event):
+    """Which element of the path a discard is about, in words; nothing if it is about none."""
+    if event.reason not in ("no-such-port", "port-zero", "wrong-port", "ca-in-transit"):
+        return ""
+    number = event.before + 1 if not event.returning else event.before - 1
+    if not 1 <= number <= len(event.path):
+        return ""
+    kind = "Return" if event.returning else "Initial"
+    return f"; {kind} Path element {number} is {event.path[number - 1]}"
+
+
 def path(elements):
     """A path as the diagnostic tools write it."""
     return ",".join(map(str, (0, *elements)))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Finds what happened to a request that has no answer."""
 
-from . import names
-from .links import because, beyond_lid, cause, note_crossings, note_stranger
+from . import names, packets
+from .links import because, beyond_lid, explain, note_crossings
+from .misrouted import left_elsewhere
 from .verdict import Finding
 
 
@@ -22,24 +23,13 @@ def discarded(attempt, step):
     why = names.REASONS.get(event.reason, "a reason that is not known here")
     common = {"hop": max(step.place, 0), "device": step.device, "port": step.first.port, "rule": event.rule,
               "reason": event.reason, "evidence": [event.text]}
-    says = element_in_words(step, event)
+    says = names.element_at_fault(event)
     if event.reason in names.NOBODY:
         return Finding("nobody-listens", f"it reached {step.where}, but {why}", **common)
     if step.first.kind == "send" or (step is attempt.out[0] and step.place <= 0 and not step.ingress):
         return Finding("never-left", f"{step.where} did not send it: {event.reason}, {why}{says}", **common)
     by = f"dropped it by rule {event.rule}" if event.reason in names.BY_RULE else "could not pass it on"
     return Finding("dropped", f"{step.where} {by}: {event.reason}, {why}{says}", **common)
-
-
-def element_in_words(step, event):
-    """Which element of the path is at fault, if one is."""
-    if event.reason not in ("no-such-port", "port-zero", "wrong-port", "ca-in-transit"):
-        return ""
-    number = event.before + 1 if not event.returning else event.before - 1
-    if not 1 <= number <= len(event.path):
-        return ""
-    kind = "Return" if event.returning else "Initial"
-    return f"; {kind} Path element {number} is {event.path[number - 1]}"
 
 
 def taken(request, attempt, last):
@@ -58,11 +48,21 @@ def taken(request, attempt, last):
                    "does not fit, or is not working", **common)
 
 
+def unsent(step):
+    """A finding of a request that the SMI let go, and the device did not send."""
+    end = f"{step.device}:{step.egress}"
+    return Finding("never-left", f"{step.where} was to send it out by port {step.egress}, and that port has sent nothing: its "
+                   "driver refused it, or the device failed", hop=0, device=step.device, port=step.egress,
+                   evidence=[step.last.text, f"meanwhile {end} sent 0 packets"])
+
+
 def beyond(request, attempt, scene):
     """A finding of a request that left a node, with nothing seen of it afterwards."""
     last = attempt.out[-1]
     if last.verdict == "route":
         return beyond_lid(last, scene)
+    if (elsewhere := left_elsewhere(last, "request", scene)) is not None:
+        return elsewhere
     hop = last.place + 1
     # What the path would meet at the far end.
     peer = scene.peer(last.device, last.egress)
@@ -70,9 +70,9 @@ def beyond(request, attempt, scene):
     finding = Finding("never-arrived", hop=hop, device=last.device, port=last.egress, next=to,
                       evidence=[last.last.text])
     left = f"it left {last.device} by port {last.egress}"
-    finding.cause = cause(last, peer, scene)
-    if finding.cause is None:
-        note_stranger(finding, last, peer, scene)
+    explain(finding, last, peer, peer, scene)
+    if finding.cause is None and last.first.kind == "send" and packets.has_kept_still((last.device, last.egress), scene):
+        return unsent(last)
     where = f"the MAD layer of {peer[0]}" if peer else "the MAD layer of the next node"
     finding.what = f"{left}, and {where} did not see it{because(finding.cause)}"
     note_crossings(finding, last, to, scene)

@@ -3,7 +3,8 @@
 
 from . import names
 from .event import PERMISSIVE
-from .links import because, beyond_lid, cause, no_route, note_counters, note_stranger
+from .links import because, beyond_lid, explain, no_route, note_counters, note_crossings
+from .misrouted import left_elsewhere
 from .verdict import Finding
 
 # The bit of a method that makes it an answer.
@@ -77,10 +78,9 @@ def discarded(request, attempt, step):
     if event.reason == "no-listener":
         by = (event.time - attempt.start) * 1000
         return Finding("late", f"the answer came to {step.where} after {by:.0f} ms, when nobody waited for it any more",
-                       late_ms=request.entry.late_ms if request.entry else None, **common)
+                       late_ms=request.entry.late_ms if request.entry else None, held_up=held_up(attempt), **common)
     damage = damaged(attempt)
-    element = event.path[event.before - 2] if 2 <= event.before <= len(event.path) + 1 else None
-    says = f"; Return Path element {event.before - 1} is {element}" if element is not None else ""
+    says = names.element_at_fault(event)
     by = f"dropped the answer by rule {event.rule}" if event.reason in names.BY_RULE else "could not send the answer"
     finding = Finding("lost-on-return", f"{step.where} {by}: {event.reason}, {why}{says}",
                       cause="return-path" if damage else None, **common)
@@ -97,25 +97,31 @@ def underway(request, attempt, scene):
     damage = damaged(attempt)
     if not attempt.is_sent and request.origin is None and last.place - 1 not in passed and not seen:
         return passed_on(request, attempt, scene)
-    if last.verdict == "route":
+    by_lid = last.verdict == "route"
+    if not by_lid and (elsewhere := left_elsewhere(last, "response", scene)) is not None:
+        return elsewhere
+    if by_lid:
         to, by = f"LID {last.last.lid:#x}" if last.last.lid else "the LID that asked", "by LID"
     else:
         to, by = f"{peer[0]}:{peer[1]}" if peer else None, f"by port {last.egress}"
     next_step = passed.get(last.place - 1)
     where = to or (next_step.where if next_step else "the next node")
+    node = to if by_lid else peer[0] if peer else next_step.device if next_step else "the next node"
     verb = "answered" if last.first.kind in ("reply", "send") else "passed the answer on"
-    finding = Finding("lost-on-return", f"{last.where} {verb}, {by}, and {where} did not see it", hop=last.place,
+    finding = Finding("lost-on-return", f"{last.where} {verb}, {by}, and {'' if by_lid else 'the MAD layer of '}{node} did not see it", hop=last.place,
                       device=last.device, port=last.egress or None, next=where, way="response",
                       certain=next_step is not None or seen, cause="return-path" if damage else None,
                       evidence=[last.last.text, *damage])
     # Nodes between may not be in the trace.
     if next_step is None and not seen:
         finding.what += ", as far as this trace shows: it did not come to the sender"
-    finding.cause = finding.cause or cause(last, peer, scene)
-    if finding.cause is None:
-        note_stranger(finding, last, peer or next_step and (next_step.device, next_step.egress), scene)
+    if not by_lid:
+        explain(finding, last, peer, peer or next_step and (next_step.device, next_step.egress), scene)
     finding.what += because(finding.cause)
-    note_counters(finding, [(last.device, last.egress), *([peer] if peer else [])], scene)
+    if by_lid:
+        note_counters(finding, [(last.device, last.egress)], scene)
+    else:
+        note_crossings(finding, last, to, scene)
     return finding
 
 
@@ -234,7 +240,23 @@ def after_timeout(request, attempt, scene):
     last = attempt.back[-1]
     return Finding("late", f"the answer came {by:.0f} ms after the timeout of {scene.timeout_ms:.0f} ms, unless the "
                    "request was sent again, which has no event at its sender", hop=0, device=last.device, port=last.port,
-                   way="response", late_ms=by, certain=False, evidence=[last.last.text])
+                   way="response", late_ms=by, held_up=held_up(attempt), certain=False, evidence=[last.last.text])
+
+
+def held_up(attempt):
+    """Where an SMP spent more than half of its time: the steps before and after; None if nowhere."""
+    before, after = max(zip(attempt.steps, attempt.steps[1:]), key=lambda pair: pair[1].time - pair[0].last.time,
+                        default=(None, None))
+    if before is None or after.time - before.last.time < (attempt.end - attempt.start) / 2:
+        return None
+    return before, after
+
+
+def delay(before, after):
+    """How long an SMP was on its way from one step to the next, in words."""
+    what = "it" if before.returning != after.returning else "the answer" if before.returning else "the request"
+    place = f"at {before.where}" if before.device == after.device else f"between {before.where} and {after.where}"
+    return f"{what} was held up for {(after.time - before.last.time) * 1000:.0f} ms {place}"
 
 
 def not_taken(finding, request):
@@ -246,7 +268,7 @@ def not_taken(finding, request):
     common = {"hop": 0, "device": request.entry.device, "port": request.entry.port,
               "evidence": finding.evidence + ([last.last.text] if last else [])}
     if request.entry.state == "late" or (by or 0) > 0:
-        return too_late(by, **common)
+        return too_late(by, held_up=held_up(request.attempts[-1]) if last else None, **common)
     return Finding("lost-on-return", NOT_TAKEN, way="response", certain=False, **common)
 
 

@@ -21,6 +21,8 @@ class Scene:
     reporting: set = field(default_factory=set)
     # By how much counters of ports rose: (device, port): {name: by}.
     counters: dict = field(default_factory=dict)
+    # Whether they are those of the virtual fabric, before and after, which count each packet.
+    counted: bool = False
     # When the trace was cut off with requests under way.
     cut: float | None = None
     # Devices by GUID, and the descriptions of devices, as far as is known.
@@ -40,6 +42,9 @@ class Scene:
             self.guids = self.told.guids | self.guids
             self.descriptions = self.told.descriptions | self.descriptions
         self.crossed = {}
+        # The ports, (device, port), by which SMPs have left as far as events tell.
+        self.departed = {(step.device, step.egress) for attempt in attempts_of(self.requests) for step in attempt.steps
+                         if step.leaves}
         for a, b, _ in crossings(attempts_of(self.requests)):
             self.crossed[a, b] = self.crossed.get((a, b), 0) + 1
 

@@ -47,6 +47,8 @@ class Finding:
     left_by: int | None = None
     path_says: int | None = None
     late_ms: float | None = None
+    # The steps between which it spent more than half of its time.
+    held_up: tuple | None = None
     # Whether the trace leaves no other reading.
     certain: bool = True
     # Whether events were lost meanwhile, so that it may not have ended there.

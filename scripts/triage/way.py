@@ -139,6 +139,8 @@ class Request:
     # The line of the ledger about it, if there is one.
     entry: object = None
     finding: object = None
+    # Whether it is what has become of another request.
+    is_rest: bool = False
 
     @property
     def events(self):
