@@ -12,6 +12,7 @@ export IB_SMI_LEASH := yes
 export IB_SMI_GOAL := $(or $(firstword $(MAKECMDGOALS)),demo)
 
 S := $(CURDIR)/scripts
+$(if $(word 2,$(CURDIR)),$(error the path of this checkout has a blank in it, with which Kbuild cannot build: move it))
 
 .PHONY: help
 help: ## this list

@@ -196,10 +196,8 @@ impl Departing {
         // SAFETY: By the type invariants.
         let (timeout, retries) =
             unsafe { ((*self.0).send_buf.timeout_ms, (*self.0).send_buf.retries) };
-        (
-            timeout.try_into().unwrap_or(0),
-            retries.try_into().unwrap_or(0),
-        )
+        // What a client means to be more than a `c_int` holds, ib_mad takes for as good as ever.
+        (timeout as u32, retries as u32)
     }
 
     /// Sets the external port by which a switch sends the SMP.

@@ -16,6 +16,14 @@ from .guest import Guest, GuestDied, GuestError, GuestTimeout, new_results, tell
 REPORT, DIED, TIMEOUT, BROKEN = 122, 123, 124, 125
 
 
+def processors(text):
+    """A number of processors."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("a guest has one processor at least")
+    return number
+
+
 def arguments():
     """The parsed command line."""
     parser = argparse.ArgumentParser(
@@ -25,7 +33,7 @@ def arguments():
                f"{TIMEOUT} the time limit passed, {BROKEN} the guest could not be started.",
     )
     parser.add_argument("--kernel", default="stock", metavar="NAME", help="the kernel to boot, see scripts/kernel")
-    parser.add_argument("--smp", type=int, default=2, metavar="N", help="processors")
+    parser.add_argument("--smp", type=processors, default=2, metavar="N", help="processors")
     parser.add_argument("--mem", default="2G", metavar="SIZE", help="memory")
     parser.add_argument("--timeout", type=float, default=300, metavar="SECONDS", help="for boot and command together")
     parser.add_argument("--results", metavar="DIR", help="the folder that is /results in the guest")
@@ -75,6 +83,9 @@ def main():
     options = arguments()
     if not options.command and not options.shell:
         tell("error: give a command, or --shell")
+        return BROKEN
+    if options.shell and not sys.stdin.isatty():
+        tell("error: a shell needs a terminal; 'scripts/guest -- COMMAND' runs a command without one")
         return BROKEN
     results = Path(options.results) if options.results else new_results()
     guest = Guest(

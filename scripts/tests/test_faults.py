@@ -643,11 +643,17 @@ def test_the_tool_stages_lists_and_clears(chain):
         "sw0:5 drop nth 1 hits=1", "sw0:5 match way=request attr=0x0010", "sw1 swallow_answers every 2 hits=0"]
     lines = chain.check(f"{tool} sw1").splitlines()
     assert lines[0] == "sw1 answer_status off hits=0" and len(lines) == 7
+    # Where nothing is staged, it says what could be, and leaves nothing behind.
+    assert "sw2:8 drop off hits=0" in chain.check(f"{tool} sw2:8").splitlines()
+    assert "sw0:7 drop off hits=0" in chain.check(f"{tool} sw0:7").splitlines()
+    assert "sw2 swallow_answers off hits=0" in chain.check(f"{tool} sw2").splitlines()
+    assert chain.check(f"ls -d {FAULTS}/*/*/ {FAULTS}/sw2 2>/dev/null || true").split() == [f"{FAULTS}/sw0/5/"]
     # A place that is refused, or a knob, leaves no directory behind.
     for words, why in (("sw7:1 drop=all", "there is no live node of that name"), ("sw2:9 drop=all", "ports are 0 to 8"),
                        ("sw2:8 drop=never", "'never' is refused: it can be off, all, nth K"),
                        ("sw2:8 dorp=all", "has no fault 'dorp', but corrupt, delay, drop"),
-                       ("sw2:x drop=all", "is no place"), ("clear sw2", "nothing is staged at sw2")):
+                       ("sw2:x drop=all", "is no place"), ("clear sw2", "nothing is staged at sw2"), ("sw7", "there is no live node"),
+                       ("sw2:8 queue=1", "'queue' of sw2:8 can be read only")):
         status, _, err = chain.run(f"{tool} {words}")
         assert status == 1 and why in err, err
     assert chain.check(f"ls {FAULTS}").split() == ["sw0", "sw1"]

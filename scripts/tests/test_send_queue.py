@@ -154,6 +154,16 @@ def test_it_is_sent_again_so_often_and_no_more(held):
     assert knob(held, "smi_sends") == f"{failing - AGAIN - 1} hits={AGAIN + 1}"
 
 
+def test_what_was_flushed_for_good_is_no_fault(held):
+    """The queue pair works again by then, for the completion of what failed came first."""
+    held.dmesg(clear=True)
+    # After each time that all are posted again one fails, and with the last of these the others are flushed for good.
+    held.check(f"echo {AGAIN + 1} >{FAULTS}/sw0/0/smi_sends")
+    assert outcome(held, lambda: inject(held, passing(SLOTS))) == (0, {})
+    assert outcome(held, lambda: let_go(held)) == (0, {"send-failed": SLOTS})
+    assert "brought back" not in held.dmesg()
+
+
 def test_it_is_told_of_once(held):
     """To be sent again is no event: it was told of when it was passed on."""
     held.check(f"echo 1 >{FAULTS}/sw0/0/smi_sends")

@@ -62,6 +62,33 @@ def test_what_takes_no_argument_refuses_one(world, tmp_path, name):
     assert (tmp_path / "cache").exists()
 
 
+@pytest.mark.parametrize("words, says", [
+    (["/src/README.md"], "'/src/README.md' is neither a module's file (.ko) nor PARAMETER=VALUE"),
+    (["--force"], "'--force' is neither a module's file"),
+    (["ledger=4", "on"], "'on' is neither a module's file"),
+    (["/src/none.ko"], "there is no /src/none.ko"), (["/src/none.ko.xz"], "there is no /src/none.ko.xz")])
+def test_what_cannot_be_loaded(world, words, says):
+    assert says in message(world(SCRIPTS / "load", *words))
+
+
+def test_a_blank_in_the_path(tmp_path):
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    (folder / "Makefile").write_text((SRC / "Makefile").read_text())
+    done = subprocess.run(["make", "-C", folder, "help"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "has a blank in it, with which Kbuild cannot build: move it" in done.stderr
+
+
+def test_ports_and_sizes_of_a_made_up_fabric():
+    for words, says in (
+            ("ring x", "'x' is no number"), ("torus 4xa", "'a' is no number"), ("ring 0", "this is 1 at least"),
+            ("torus 1000x1000", "a subnet has 49151 LIDs for nodes"), ("hypercube 40 --hosts 0", "a subnet has 49151 LIDs"),
+            ("fat-tree --levels 30 --radix 64", "a subnet has 49151 LIDs")):
+        done = subprocess.run([SCRIPTS / "ibfabric", "gen", *words.split()], capture_output=True, text=True, check=False,
+                              timeout=60)
+        assert done.returncode in (1, 2) and says in done.stderr, (words, done.stderr)
+
+
 class TestSysroot:
     """scripts/sysroot."""
 

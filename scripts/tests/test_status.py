@@ -265,7 +265,14 @@ def test_a_subnet_manager_in_a_guest(guest_stock):
     assert any(user.startswith("issm") and "opensm (" in user for user in port["users"])
 
 
+def test_no_room_for_the_output(guest_stock):
+    assert guest_stock.run("/src/scripts/ib-smi status >/dev/full 2>/tmp/err; echo $?; cat /tmp/err")[1].splitlines() == [
+        "1", "ib-smi: [Errno 28] No space left on device"]
+
+
 def test_another_user_in_a_guest(guest_stock):
+    text = guest_stock.run("setpriv --reuid nobody --clear-groups /src/scripts/ib-smi status")[1]
+    assert "events told to root alone" in text
     number, found = ask(guest_stock, words="setpriv --reuid nobody --clear-groups")
     assert number in (0, 1) and "may be read by this user" in told(found, "note")
     status_, _, err = guest_stock.run("/src/scripts/ib-smi")

@@ -37,6 +37,22 @@ def main(monkeypatch, capsys, *words):
     return (status, *capsys.readouterr())
 
 
+@pytest.mark.parametrize("words, says", [
+    (["--tid", "zz", "-"], "'zz' is no hexadecimal number"), (["--expect", "0xhca", "-"], "'0xhca' is no hexadecimal number"),
+    (["smpquery", "-C", "hca0"], "what is -C hca0? A command stands behind --")])
+def test_wrong_arguments(words, says):
+    status, out, err = run(*words)
+    assert (status, out) == (2, "") and says in err
+
+
+def test_no_room_for_the_output():
+    writer, _ = silence()
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([sys.executable, "-B", TRIAGE, "-"], input="\n".join(writer.lines), stdout=full,
+                              stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1 and done.stderr.splitlines() == ["smi-triage: [Errno 28] No space left on device"]
+
+
 def test_lines_of_something_else():
     writer, _ = silence()
     text = "\n".join(["# tracer: nop", "", "   <idle>-0  [000] d.h1.   99.0: sched_switch: x", *writer.lines])

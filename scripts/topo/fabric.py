@@ -53,18 +53,39 @@ def ensure_module():
     return True
 
 
-def last_word():
-    """The last thing that the module said in the kernel log."""
-    lines = [line for line in run("dmesg")[1].splitlines() if "ibfabric: " in line]
-    return lines[-1].split("ibfabric: ", 1)[1] if lines else "the kernel log says nothing"
+class KernelLog:
+    """The kernel log from here on."""
+
+    def __enter__(self):
+        self.file = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        os.lseek(self.file, 0, os.SEEK_END)
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.file)
+
+    def last_word(self):
+        """The last thing that the module has said."""
+        said = "the kernel log says nothing"
+        while True:
+            try:
+                _, _, text = os.read(self.file, 8192).decode(errors="replace").partition(";")
+            except BrokenPipeError:
+                # What was next is gone, there was so much.
+                continue
+            except BlockingIOError:
+                return said
+            if text.startswith("ibfabric: "):
+                said = text.splitlines()[0].partition(": ")[2]
 
 
 def attempt(what, action, *arguments):
     """Does something to the fabric, and says why if it fails."""
-    try:
-        action(*arguments)
-    except OSError as error:
-        raise FabricError(f"{what}: {os.strerror(error.errno)}: {last_word()}") from error
+    with KernelLog() as log:
+        try:
+            action(*arguments)
+        except OSError as error:
+            raise FabricError(f"{what}: {os.strerror(error.errno)}: {log.last_word()}") from error
 
 
 def write(path, value):

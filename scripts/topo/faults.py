@@ -37,6 +37,8 @@ def stage(place, settings):
         for name, value in settings:
             if not (path / name).is_file():
                 raise FabricError(f"{place} has no fault '{name}', but {', '.join(knobs(path))}")
+            if not (path / name).stat().st_mode & 0o222:
+                raise FabricError(f"'{name}' of {place} can be read only")
             write(path / name, value)
     except FabricError:
         for each in reversed(made):
@@ -54,13 +56,24 @@ def show(place=None):
     if place:
         path = folder(place)
         if not path.is_dir():
-            raise FabricError(f"nothing is staged at {place}")
+            return off(place)
         return [f"{place} {name} {value}" for name, value in knobs(path).items()]
     places = []
     for node in folders(folder("all").parent):
         places.append((node.name, node))
         places += [(f"{node.name}:{port.name}", port) for port in folders(node)]
     return [f"{name} {knob} {value}" for name, path in places for knob, value in knobs(path).items() if not idle(value)]
+
+
+def off(place):
+    """The knobs of a place where nothing is staged."""
+    path = folder(place)
+    above = path.parent.is_dir()
+    stage(place, [])
+    try:
+        return show(place)
+    finally:
+        clear(place if above else path.parent.name)
 
 
 def clear(place=None):

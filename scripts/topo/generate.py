@@ -5,6 +5,9 @@ import itertools
 
 from .model import DEFAULT_RATE, MAX_PORTS, Node, Topology
 
+# Those that are for one node and not for a group, 1 to 0xBFFF.
+LIDS = 0xBFFF
+
 
 class Builder:
     """Adds nodes and links, all at one rate."""
@@ -15,6 +18,8 @@ class Builder:
 
     def node(self, kind, ports):
         """Adds a node."""
+        if len(self.topology.nodes) == LIDS:
+            raise ValueError(f"a subnet has {LIDS} LIDs for nodes, and this fabric would have more nodes than that")
         if not 1 <= ports <= MAX_PORTS:
             raise ValueError(f"a node has 1 to {MAX_PORTS} ports, and this fabric needs {ports}")
         node = self.topology.add(Node(f"node{len(self.topology.nodes)}", kind, ports))
@@ -45,6 +50,8 @@ def fat_tree(builder, levels, radix):
     half = radix // 2
     if levels < 1 or radix < 2 or radix % 2:
         raise ValueError("a fat tree has one level or more, of switches with an even number of ports")
+    if half ** (levels - 1) > LIDS:
+        raise ValueError(f"a subnet has {LIDS} LIDs for nodes, and this fabric would have more nodes than that")
     low = list(itertools.product(range(2 * half), *[range(half)] * (levels - 2))) if levels > 1 else []
     top = list(itertools.product(*[range(half)] * (levels - 1)))
     rows = [{digits: builder.node("switch", radix) for digits in low} for _ in range(levels - 1)]

@@ -2,6 +2,7 @@
 """What a fabric is made of, as a file describes it."""
 
 import itertools
+from collections import Counter
 from dataclasses import dataclass, field
 
 WIDTHS = ("1x", "2x", "4x", "8x", "12x")
@@ -69,11 +70,12 @@ class Topology:
     def __init__(self, file="-"):
         self.file = file
         self.nodes = {}
+        self.kin = Counter()
 
     def add(self, node):
         """Adds a node and names its device: hca0, hca1, sw0 and so on, each kind by itself."""
-        kin = sum(1 for other in self.nodes.values() if other.kind == node.kind)
-        node.name = f"{node.prefix}{kin}"
+        node.name = f"{node.prefix}{self.kin[node.kind]}"
+        self.kin[node.kind] += 1
         self.nodes[node.key] = node
         return node
 

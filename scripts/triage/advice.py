@@ -126,7 +126,7 @@ def link(request, finding, scene):
 
 def in_virtual_fabric(finding, scene):
     """What the virtual fabric says of a port."""
-    if scene.told is not None and scene.told.virtual:
+    if scene.told is not None and scene.told.virtual and finding.port:
         virtual = "/sys/kernel/debug/ibfabric"
         yield (f"grep {finding.device}:{finding.port} {virtual}/links {virtual}/counters",
                "in the virtual fabric: is there a link, and what do its ends count?")
@@ -135,7 +135,9 @@ def in_virtual_fabric(finding, scene):
 def after_misrouted(request, finding, _):
     """A switch at fault."""
     before = prefix(request, finding.hop - (finding.way == "request"))
-    if before is not None:
+    if finding.way == "request" and request.origin and finding.device == request.origin[0] and finding.hop == 1:
+        yield None, "the sender: what goes a directed route from its start on has to be addressed to the permissive LID"
+    elif before is not None:
         yield query(request, "nodeinfo", before), f"who {finding.device} is; its firmware or SMI is at fault"
     yield "ibnetdiscover >FILE; smi-triage --fabric FILE …", "the same, judged by the cables that were discovered"
 
@@ -219,7 +221,7 @@ def after_late(request, finding, _):
 def after_unknown(request, finding, _):
     """The trace does not reach as far: ask hop by hop."""
     path = prefix(request, request.count)
-    if path and finding.hop is not None:
+    if path and finding.hop is not None and finding.hop <= len(path):
         ways = " ".join(names.path(path[:hops]) for hops in range(finding.hop, len(path) + 1))
         ask = query(request, "nodeinfo", ()).rsplit(" ", 1)[0]
         ask = ask.replace("smpquery", "smpquery -t 200").replace("--opa", "--opa --timeout 200")

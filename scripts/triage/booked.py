@@ -26,7 +26,7 @@ def decide(entry, scene):
     if entry.state == "waiting":
         return Finding("waiting", "its answer was still waited for")
     if entry.state == "late":
-        return returning.too_late(entry.late_ms, **end)
+        return returning.too_late(entry.late_ms, certain=False, **end)
     if entry.state == "refused":
         return Finding("never-left", f"{entry.device}:{entry.port} did not send it{why(entry)}", reason=entry.reason, **end)
     if entry.last is None:
@@ -44,7 +44,7 @@ def answered(entry):
     if not entry.status:
         return Finding("ok", "answered, as the ledger says")
     return Finding("error-status", f"it was answered with status {entry.status:#06x}: {names.status(entry.status)}",
-                   hop=entry.count, way="response", status=entry.status)
+                   hop=names.last_hop(entry), way="response", status=entry.status)
 
 
 def discarded(entry, scene):

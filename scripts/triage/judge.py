@@ -65,8 +65,9 @@ def correct(finding, request, scene):
                            evidence=finding.evidence)
         if entry.state == "waiting" and finding.is_failure and finding.verdict in (*BY_ABSENCE, "unknown"):
             return Finding("waiting", "its answer was still waited for", evidence=finding.evidence)
-        if entry.state in ("late", "lost") and finding.verdict == "ok":
-            return returning.not_taken(finding, request)
+        # The ledger reckons with the timeout alone, and ib_mad waits from when the device has sent it.
+        if entry.state in ("late", "lost") and finding.verdict == "ok" and request.tid not in (scene.taken or ()):
+            return returning.not_taken(finding, request, scene)
     cut = scene.cut is not None and request.end > scene.cut - PATIENCE
     # A command has ended, and waits for nothing.
     if cut and entry is None and not scene.is_own(request) and finding.verdict in (*BY_ABSENCE, "unknown"):

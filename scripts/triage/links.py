@@ -65,7 +65,7 @@ def beyond_lid(step, scene):
     """A finding of an SMP that left by LID, with nothing seen of it afterwards."""
     lost, lid = no_route(scene), step.last.lid
     proven = bool(lost or scene.is_here(lid))
-    to = f"LID {lid:#x}" if lid else "the LID that asked"
+    to = addressee(step)
     finding = Finding(("lost-on-return" if step.returning else "never-arrived") if proven else "unknown",
                       hop=step.place if step.returning else step.place + 1, device=step.device, next=to,
                       way="response" if step.returning else "request", cause="no-route" if lost else None,
@@ -74,6 +74,13 @@ def beyond_lid(step, scene):
                     f"that{because(finding.cause)}")
     note_counters(finding, map(split, lost), scene)
     return finding
+
+
+def addressee(step):
+    """Where an SMP that leaves by LID goes to, in words."""
+    if step.last.lid or not step.returning and step.last.rule != "LID":
+        return f"LID {step.last.lid:#x}"
+    return "the LID that asked" if step.returning else "the LID that it was sent to"
 
 
 def note_stranger(finding, step, far, scene):

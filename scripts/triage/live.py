@@ -21,6 +21,9 @@ TRACING = [Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing")]
 PREFIX = "smi-triage-"
 # An answer that comes after the command has given up is to be seen too.
 LINGER = 0.5
+# A program has taken an MAD that came in: an answer in time, for nothing else gets as far.
+TAKEN = "events/ib_umad/ib_umad_read_recv"
+TAKEN_LINE = re.compile(r"^.* ib_umad_read_recv: .* tid 0x(\w+) .*\n", re.MULTILINE)
 # A process has made an agent, by which it sends. In KB, enough for hundreds of them on each CPU.
 AGENT_MADE = "events/ib_mad/ib_mad_create_agent/enable"
 SMALL = 64
@@ -162,7 +165,7 @@ def waiting():
 class Recording:
     """What was recorded while a command ran, or for a time."""
 
-    def __init__(self, trace, entries, rose, status=None, cut=None, own=None):
+    def __init__(self, trace, entries, rose, status=None, cut=None, own=None, taken=None):
         self.trace = trace
         # Lines of the ledger; None if this module keeps none.
         self.entries = entries
@@ -174,6 +177,8 @@ class Recording:
         self.cut = cut
         # The agents of the command, by the high halves of their TIDs; None if there was no command.
         self.own = own
+        # The TIDs of answers that programs have taken; None if that is not known.
+        self.taken = taken
 
 
 def record(kilobytes, wait, also=nullcontext):
@@ -181,6 +186,9 @@ def record(kilobytes, wait, also=nullcontext):
     before, mark = counters.snapshot(), ledger.last()
     with signals(), instance(kilobytes) as folder, also() as own:
         put(folder / "events/ib_smi/enable", 1)
+        has_umad = (folder / TAKEN).is_dir()
+        if has_umad:
+            put(folder / TAKEN / "enable", 1)
         with waiting():
             status = wait()
         put(folder / "tracing_on", 0)
@@ -188,7 +196,8 @@ def record(kilobytes, wait, also=nullcontext):
         now = time.clock_gettime(time.CLOCK_MONOTONIC)
         entries, rose = ledger.read(since=mark), counters.rise(before, counters.snapshot())
         text, own = contents(folder), own and agents(own)
-    return Recording(parse(text.splitlines(), "the trace"), entries, rose, status, now, own)
+    taken = {int(tid, 16) for tid in TAKEN_LINE.findall(text)} if has_umad else None
+    return Recording(parse(TAKEN_LINE.sub("", text).splitlines(), "the trace"), entries, rose, status, now, own, taken)
 
 
 def booked():

@@ -59,6 +59,8 @@ def wrong_port(step, way, left_by, says, after, certain):
     by = f"left by port {left_by}" if left_by else "left by another port"
     to = f", and came to {after.where} by port {after.ingress}" if after is not None else ""
     what = f"{step.device} is to send the {way} out by port {says}, but it {by}{to}"
+    if step.first.kind == "send":
+        what += "; or it was addressed to a LID, and went by that"
     return Finding("misrouted", what, hop=hop, device=step.device, port=left_by or None, left_by=left_by or None,
                    path_says=says, way=way, rule=step.first.rule, certain=certain,
                    next=f"{after.device}:{after.ingress}" if after is not None else None,

@@ -74,6 +74,11 @@ def status(number):
     return ", and ".join(meanings) or ("no error" if number == 0 else "bits that are reserved")
 
 
+def last_hop(request):
+    """The hop at which a request ends: behind the last of its directed part if a LID-routed one follows."""
+    return request.count + (request.dlid != PERMISSIVE)
+
+
 def element_at_fault(event):
     """Which element of the path a discard is about, in words; nothing if it is about none."""
     if event.reason not in ("no-such-port", "port-zero", "wrong-port", "ca-in-transit"):

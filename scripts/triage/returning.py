@@ -3,7 +3,7 @@
 
 from . import names
 from .event import PERMISSIVE
-from .links import because, beyond_lid, explain, no_route, note_counters, note_crossings
+from .links import addressee, because, beyond_lid, explain, no_route, note_counters, note_crossings
 from .misrouted import left_elsewhere
 from .verdict import Finding
 
@@ -23,7 +23,7 @@ def judge(request, attempt, scene):
         return underway(request, attempt, scene)
     if (elsewhere := ended_elsewhere(request, attempt, last)) is not None:
         return elsewhere
-    return wrong_node(request, attempt, scene) or failed(attempt) or after_timeout(request, attempt, scene) or arrived(
+    return wrong_node(request, attempt, scene) or failed(request, attempt) or after_timeout(request, attempt, scene) or arrived(
         attempt)
 
 
@@ -101,7 +101,7 @@ def underway(request, attempt, scene):
     if not by_lid and (elsewhere := left_elsewhere(last, "response", scene)) is not None:
         return elsewhere
     if by_lid:
-        to, by = f"LID {last.last.lid:#x}" if last.last.lid else "the LID that asked", "by LID"
+        to, by = addressee(last), "by LID"
     else:
         to, by = f"{peer[0]}:{peer[1]}" if peer else None, f"by port {last.egress}"
     next_step = passed.get(last.place - 1)
@@ -213,7 +213,7 @@ def other_way(request, attempt, scene, common):
     return None
 
 
-def failed(attempt):
+def failed(request, attempt):
     """A finding of an answer with an error."""
     event = attempt.back[-1].last
     if event.status == 0:
@@ -226,8 +226,8 @@ def failed(attempt):
     what = f"{where} answered with status {event.status:#06x}: {names.status(event.status)}"
     return Finding("nobody-listens" if nobody else "error-status",
                    what + ("; no subnet manager runs there" if nobody else ""),
-                   hop=event.count, device=answer.device if answer else None, port=answer.port if answer else None,
-                   way="response", status=event.status, evidence=[told.last.text])
+                   hop=answer.place if answer else names.last_hop(request), device=answer.device if answer else None,
+                   port=answer.port if answer else None, way="response", status=event.status, evidence=[told.last.text])
 
 
 def after_timeout(request, attempt, scene):
@@ -259,7 +259,7 @@ def delay(before, after):
     return f"{what} was held up for {(after.time - before.last.time) * 1000:.0f} ms {place}"
 
 
-def not_taken(finding, request):
+def not_taken(finding, request, scene):
     """The finding of an answer that arrived, and that the ledger does not count as one."""
     last = request.attempts[-1].back[-1] if request.attempts[-1].back else None
     by = request.entry.late_ms
@@ -268,7 +268,9 @@ def not_taken(finding, request):
     common = {"hop": 0, "device": request.entry.device, "port": request.entry.port,
               "evidence": finding.evidence + ([last.last.text] if last else [])}
     if request.entry.state == "late" or (by or 0) > 0:
-        return too_late(by, held_up=held_up(request.attempts[-1]) if last else None, **common)
+        # A program of the command's would have been seen to take it.
+        return too_late(by, held_up=held_up(request.attempts[-1]) if last else None,
+                        certain=scene.taken is not None and scene.is_own(request), **common)
     return Finding("lost-on-return", NOT_TAKEN, way="response", certain=False, **common)
 
 

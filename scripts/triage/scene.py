@@ -35,6 +35,8 @@ class Scene:
     timeout_ms: float | None = None
     # The agents of the command that was traced, by the high halves of their TIDs; None if there was no command.
     own: set | None = None
+    # The TIDs of answers that programs of this host have taken; None if that is not known.
+    taken: set | None = None
 
     def __post_init__(self):
         self.reporting = self.reporting | {event.device for event in self.trace.events}

@@ -61,7 +61,7 @@ impl Mender {
     }
 }
 
-/// Has the queue pair send again, if it has stopped.
+/// Has the queue pair send again, if it has stopped: whoever was told of a failure before may have done so.
 ///
 /// # Safety
 ///
@@ -72,5 +72,24 @@ unsafe fn to_work(qp: *mut bindings::ib_qp) -> Result {
     attr.cur_qp_state = bindings::ib_qp_state_IB_QPS_SQE;
     let mask = bindings::ib_qp_attr_mask_IB_QP_STATE | bindings::ib_qp_attr_mask_IB_QP_CUR_STATE;
     // SAFETY: By the safety requirements.
-    to_result(unsafe { bindings::ib_modify_qp(qp, &mut *attr, mask as c_int) })
+    let modified = to_result(unsafe { bindings::ib_modify_qp(qp, &mut *attr, mask as c_int) });
+    // SAFETY: As above.
+    modified.or_else(|error| match unsafe { state(qp) } {
+        Ok(bindings::ib_qp_state_IB_QPS_RTS) => Ok(()),
+        _ => Err(error),
+    })
+}
+
+/// The state that the device says the queue pair is in.
+///
+/// # Safety
+///
+/// As of [`Mender::mend`].
+unsafe fn state(qp: *mut bindings::ib_qp) -> Result<bindings::ib_qp_state> {
+    let mut attr = KBox::new(bindings::ib_qp_attr::default(), GFP_KERNEL)?;
+    let mut init = KBox::new(bindings::ib_qp_init_attr::default(), GFP_KERNEL)?;
+    let mask = bindings::ib_qp_attr_mask_IB_QP_STATE as c_int;
+    // SAFETY: By the safety requirements.
+    to_result(unsafe { bindings::ib_query_qp(qp, &mut *attr, mask, &mut *init) })?;
+    Ok(attr.qp_state)
 }

@@ -99,7 +99,7 @@ def of_tracing(found):
     """Events, discards and the ledger."""
     tracing = found["tracing"]
     on = [name for name, is_on in tracing["events"].items() if is_on]
-    state = "none" if not tracing["has_events"] else ", ".join(on) + " on" if on else "off"
+    state = {None: "told to root alone", False: "none"}.get(tracing["has_events"], ", ".join(on) + " on" if on else "off")
     yield (f"tracing     tracefs {tracing['tracefs'] or 'not mounted'}, debugfs "
            f"{'mounted' if tracing['debugfs'] else 'not mounted'}, events {state}")
     if tracing["discards"] is not None:

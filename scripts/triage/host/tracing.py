@@ -13,7 +13,8 @@ def tracing(host):
     events = f"{folder}/events/ib_smi"
     return {
         "tracefs": tracefs, "debugfs": any(len(words) > 2 and words[2] == "debugfs" for words in mounts),
-        "has_events": host.exists(events), "tracing_on": host.text(f"{folder}/tracing_on") != "0",
+        # Of what may not be looked into it is not known.
+        "has_events": host.exists(events) or (None if tracefs and not host.names(folder) else False), "tracing_on": host.text(f"{folder}/tracing_on") != "0",
         "events": {name.removeprefix("ib_smi_"): host.text(f"{events}/{name}/enable") == "1"
                    for name in host.names(events) if name.startswith("ib_smi_")},
         "triggers": [name for name in host.names(events) if has_lines(host.text(f"{events}/{name}/trigger"))],
