@@ -139,6 +139,15 @@ def test_what_differs_between_kernels_is_in_one_file():
     assert sources == [SRC / "rust/compat.rs"]
 
 
+def test_call_sites_are_where_they_are_said_to_be():
+    """Of dynamic debug, by file, line and text."""
+    sites = re.findall(r"^    (rust/ib_smi/\S+):(\d+) \[ib_smi\]\w+ =_ (\".*\")$", (DOCS / "tracing.rst").read_text(), re.MULTILINE)
+    assert len(sites) == 6
+    for file, number, text in sites:
+        line = (SRC / file).read_text().splitlines()[int(number) - 1]
+        assert "dyn_debug!(" in line and text.replace("\n", "\\n") in line, (file, number)
+
+
 def test_parameters_agree():
     done = subprocess.run(["modinfo", "-F", "parm", SRC / "build/stock/ibfabric.ko"], capture_output=True, text=True,
                           check=True)
