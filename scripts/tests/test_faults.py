@@ -653,7 +653,7 @@ def test_the_tool_stages_lists_and_clears(chain):
                        ("sw2:8 drop=never", "'never' is refused: it can be off, all, nth K"),
                        ("sw2:8 dorp=all", "has no fault 'dorp', but corrupt, delay, drop"),
                        ("sw2:x drop=all", "is no place"), ("clear sw2", "nothing is staged at sw2"), ("sw7", "there is no live node"),
-                       ("sw2:8 queue=1", "'queue' of sw2:8 can be read only")):
+                       ("sw2:8 queue=1", "queue = '1': Permission denied: it can be read only")):
         status, _, err = chain.run(f"{tool} {words}")
         assert status == 1 and why in err, err
     assert chain.check(f"ls {FAULTS}").split() == ["sw0", "sw1"]

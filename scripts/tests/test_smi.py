@@ -578,3 +578,11 @@ def test_bad_parameters(guest_stock, words):
     status, _, _ = guest_stock.run(f"insmod $MODULES/ibfabric.ko {words}")
     assert status != 0
     assert "can be" in guest_stock.dmesg()
+
+
+@pytest.mark.parametrize("size", [0, 5000])
+def test_a_module_that_is_cut_off(guest_stock, size):
+    guest_stock.check("[ ! -d /sys/module/ib_smi ] || /src/scripts/unload")
+    status, _, err = guest_stock.run(f"head -c {size} $MODULES/ib_smi.ko >/tmp/cut.ko; /src/scripts/load /tmp/cut.ko; "
+                                     "status=$?; rm /tmp/cut.ko; exit $status")
+    assert status == 1 and "/tmp/cut.ko is no module, or has been cut off" in err

@@ -151,7 +151,7 @@ def test_a_switch_that_sends_an_answer_out_of_a_wrong_port(tree):
 def test_a_wrong_port_without_a_link(tree, node, far, way, hop):
     """What leaves there nobody sees: by the counters alone it did not leave by port 3."""
     link, fault = f"{CONFIG}/links/{node}:6-{far}:1", faults(node, match=f"way={way}", wrong_port="3:6 all")
-    request = judged(tree, ask(), ("misrouted", hop, node), setup=f"mkdir {link} && rmdir {link}\n{fault['setup']}",
+    request = judged(tree, ask(), ("misrouted", hop, node), setup=f"mkdir -p {link} && rmdir {link}\n{fault['setup']}",
                      undo=f"mkdir {link}\n{fault['undo']}")
     assert (request["left_by"], request["path_says"], request["way"], request["certain"]) == (6, 3, way, False)
 
@@ -334,7 +334,7 @@ def test_injected_requests_have_no_sender(tree):
 
 # Somebody else asks again and again for a port that there is not.
 OTHERS = {"setup": "while :; do smpquery -C hca1 -t 200 -D nodeinfo 0,1,99; done >/dev/null 2>&1 & asks=$!; sleep 1",
-          "undo": "kill $asks"}
+          "undo": "kill $asks; wait $asks; while pgrep -x smpquery >/dev/null; do sleep 0.1; done"}
 
 
 def test_what_others_send_does_not_count(tree):

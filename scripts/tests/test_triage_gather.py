@@ -6,6 +6,7 @@ import re
 from judged import brief, only, triage
 from trace_cases import dropped_by_a_switch, lost_coming_back, lost_going_out
 from traces import CHAIN, Writer
+from triage.gather import RECENT
 
 
 def test_the_same_tid_from_two_hcas():
@@ -30,6 +31,15 @@ def test_the_same_tid_from_two_hcas():
     assert found == {("hca0", 1): ("ok", 1, "sw0"), ("hca2", 1): ("lost-on-return", 1, "sw0")}
     came = {request.origin[0]: request.attempts[0].out[1].ingress for request in requests[2:]}
     assert came == {"hca0": 2, "hca2": 3}
+
+
+def test_one_tid_over_and_over():
+    """More often than requests are remembered."""
+    writer = Writer()
+    for _ in range(3 * RECENT):
+        writer.all()
+    requests, _ = triage(writer)
+    assert [brief(request.finding) for request in requests] == [("ok", 4, "hca1")] * 3 * RECENT
 
 
 def test_interleaved_requests():

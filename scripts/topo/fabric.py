@@ -65,8 +65,8 @@ class KernelLog:
         os.close(self.file)
 
     def last_word(self):
-        """The last thing that the module has said."""
-        said = "the kernel log says nothing"
+        """The last thing that the module has said; None if it has not."""
+        said = None
         while True:
             try:
                 _, _, text = os.read(self.file, 8192).decode(errors="replace").partition(";")
@@ -85,7 +85,9 @@ def attempt(what, action, *arguments):
         try:
             action(*arguments)
         except OSError as error:
-            raise FabricError(f"{what}: {os.strerror(error.errno)}: {log.last_word()}") from error
+            # Where there is nothing to write to, root is refused too.
+            silent = "it can be read only" if isinstance(error, PermissionError) else "the kernel log says nothing"
+            raise FabricError(f"{what}: {os.strerror(error.errno)}: {log.last_word() or silent}") from error
 
 
 def write(path, value):

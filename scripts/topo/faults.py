@@ -37,8 +37,6 @@ def stage(place, settings):
         for name, value in settings:
             if not (path / name).is_file():
                 raise FabricError(f"{place} has no fault '{name}', but {', '.join(knobs(path))}")
-            if not (path / name).stat().st_mode & 0o222:
-                raise FabricError(f"'{name}' of {place} can be read only")
             write(path / name, value)
     except FabricError:
         for each in reversed(made):

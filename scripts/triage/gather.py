@@ -6,11 +6,16 @@ again under its TID. So each event goes to the try that it continues best: one f
 that is known, at a node that the request came through.
 """
 
+from collections import deque
+
 from . import wiring as wires
 from .way import Attempt, Request, Step
 
 # How much speaks for an event being the next of a try. Not at all: None.
 SAME_STEP, NEXT_HOP, SAME_LINK, SAME_NODE, SAME_PATH = 16, 2, 4, 4, 2
+
+# Of the requests that are alike, an event can be of one of so many last ones.
+RECENT = 64
 
 
 def gather(events, known=None):
@@ -53,7 +58,7 @@ class Gatherer:
 
     def add(self, event):
         """Puts an event where it belongs."""
-        group = self.groups.setdefault(event.key, [])
+        group = self.groups.setdefault(event.key, deque(maxlen=RECENT))
         attempt, is_sure = self.choose(event, group)
         if attempt is None:
             attempt = self.begin(event, group)

@@ -2,7 +2,7 @@
 
 //! `nodes/NAME/`: a node.
 //!
-//! NAME is the name of the device, up to 63 letters, digits, `_` and `-`. `mkdir` makes a description
+//! NAME is the name of the device, up to 63 letters, digits, `_` and, but for the first, `-`. `mkdir` makes a description
 //! to be filled in; `live` builds the node from it, or takes it away. While it is live the description
 //! can only be read. `rmdir` takes the node away too. Links outlive their nodes: they carry nothing
 //! until a node of that name is live again.
@@ -76,7 +76,7 @@ impl GroupOperations for Nodes {
 
     fn make_group(&self, name: &CStr) -> Result<impl PinInit<Group<NodeDir>, Error>> {
         if !text::is_name(name.to_bytes()) {
-            let can_be = "1 to 63 letters, digits, _ and -";
+            let can_be = "1 to 63 letters, digits, _ and, but for the first, -";
             return Err(text::refuse(fmt!("nodes"), name.to_bytes(), can_be));
         }
         let item_type = configfs_attrs! {

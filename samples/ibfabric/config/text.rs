@@ -77,12 +77,13 @@ pub(super) fn port_number(name: &CStr) -> Option<u8> {
     number(text).filter(|_| plain)
 }
 
-/// Reads a name of a node: as long as the RDMA core takes, and nothing that needs quotes.
+/// Returns whether a text can name a node: as long as the RDMA core takes, nothing that needs quotes, and nothing
+/// that a tool takes for an option, or `ib_smi` writes where there is no device.
 pub(super) fn is_name(text: &[u8]) -> bool {
     /// `IB_DEVICE_NAME_MAX`, less the nul.
     const MAX: usize = 63;
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    (1..=MAX).contains(&text.len()) && text.iter().all(plain)
+    (1..=MAX).contains(&text.len()) && text.iter().all(plain) && !text.starts_with(b"-")
 }
 
 /// Says that a text is not what `at` takes.
