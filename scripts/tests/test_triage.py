@@ -237,6 +237,31 @@ def test_a_switch_that_passes_no_answers_on(tree):
     assert (request["next"], request["cause"]) == ("sw2:2", "swallowed")
 
 
+def behind(tree, node):
+    """The options that send on from sw0 to a node by LID."""
+    return f"--retries 0 --dr-dlid {sma.lid(tree, node)}"
+
+
+def test_an_error_from_behind_a_part_by_lid(tree):
+    """It is of the node behind the last hop of the directed part."""
+    request = judged(tree, ask("0,1", f"{behind(tree, 'hca1')} --attribute switchinfo"), ("error-status", 2, "hca1"))
+    assert request["status"] == 0x0C
+
+
+def test_an_answer_lost_where_it_goes_by_lid(tree):
+    request = judged(tree, ask("0,1", behind(tree, "hca1")), ("lost-on-return", 2, "hca1"),
+                     **faults("hca1/1", match="way=response", drop="all"))
+    # There is nothing wrong with any link that is known of.
+    assert request["cause"] is None and "by LID" in request["what"]
+
+
+def test_no_lid_to_go_on_to(tree):
+    status, found = triage(tree, ask("0,1", "--retries 0 --dr-dlid 0"))
+    (request,) = found["requests"]
+    assert status > 9 and "to LID 0x0, and no node saw it" in request["what"]
+    assert not any("None" in (check["command"] or "") for check in request["checks"])
+
+
 @pytest.mark.parametrize("knob", ["smi_posts", "smi_sends"])
 def test_a_sender_whose_device_does_not_send(tree, knob):
     request = judged(tree, ask(), ("never-left", 0, "hca0"), **faults("hca0/1", **{knob: "99"}))

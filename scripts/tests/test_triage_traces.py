@@ -357,7 +357,8 @@ def test_what_can_be_known_from_the_own_end_alone():
         requests, scene = triage(writer, entries)
         return "\n".join(report.as_text(scene, requests))
 
-    assert "that it left hca0:1, and that no answer came back" in told(only_the_own_end()[0])
+    text = told(only_the_own_end()[0])
+    assert "let it go by hca0:1, and that no answer came back" in text and "whether the device has sent it" in text
     for case in (silence, lost_coming_back, lost_going_out):
         writer, _ = case()
         writer.lines.append("CPU:1 [LOST 12 EVENTS]")
@@ -473,6 +474,9 @@ def test_packets_that_are_counted():
     writer = Writer()
     writer.send()
     assert brief(counted(writer, {})) == ("never-left", 0, "hca0")
+    # Without counters, nobody knows whether the device has sent it.
+    finding = only(writer, told=CABLES, reporting=set(CABLES.nodes))
+    assert brief(finding) == ("never-arrived", 1, "hca0") and not finding.certain
     # It was sent, and the link lost it, or the node at its end did.
     sent = {("hca0", 1): {"xmit": 1}}
     finding = counted(writer, sent)

@@ -70,6 +70,8 @@ def beyond(request, attempt, scene):
     finding = Finding("never-arrived", hop=hop, device=last.device, port=last.egress, next=to,
                       evidence=[last.last.text])
     left = f"it left {last.device} by port {last.egress}"
+    # What a device did with its own SMP has no event.
+    finding.certain = last.first.kind != "send" or scene.counted
     explain(finding, last, peer, peer, scene)
     if finding.cause is None and last.first.kind == "send" and packets.has_kept_still((last.device, last.egress), scene):
         return unsent(last)

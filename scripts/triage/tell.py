@@ -72,15 +72,18 @@ def failure(request, raw=True):
             yield from wrapped(shows, "        " if command is not None else "    ")
     if finding.verdict == "unknown" and finding.way == "request" and not finding.gap and request.attempts:
         yield ""
-        yield from own_end(finding)
+        yield from own_end(request)
 
 
-def own_end(finding):
+def own_end(request):
     """What can be known where only one's own end is seen."""
+    finding = request.finding
     place = f"{finding.device}:{finding.port}" if finding.port else finding.device
     yield "  From here it can be known:"
-    yield f"    that the SMI of {finding.device} did its part, that it left {place}, and that no answer came back."
+    yield f"    that the SMI of {finding.device} let it go by {place}, and that no answer came back."
     yield "  It cannot be known from here:"
+    if request.origin and request.origin[0] == finding.device:
+        yield "    whether the device has sent it: what the command says of that, and dmesg, may tell;"
     yield "    whether it was lost further on or its answer was, at which hop, or whether its node refuses to answer:"
     yield "    nodes elsewhere, and switches whose SMI is in their firmware, have no events on this host."
 
