@@ -183,6 +183,17 @@ def test_waiting_then_lost(pair):
     assert entry["state"] == "lost" and int(entry["age_us"]) > 5_000_000
 
 
+def test_what_ib_mad_waits_for_as_good_as_ever(pair):
+    """Numbers that are negative to it."""
+    entry = send(pair, "-C hca0 --timeout 4294967295 0,1")
+    assert (entry["state"], entry["timeout_ms"]) == ("answered", "4294967295")
+    # The first try is lost, and it is sent again after a timeout.
+    pair.check("/src/scripts/ibfabric fault hca0:1 drop='nth 1'")
+    entry = send(pair, "-C hca0 --timeout 50 --retries 4294967295 0,1")
+    pair.check("/src/scripts/ibfabric fault clear")
+    assert (entry["state"], entry["retries"]) == ("answered", "4294967295") and int(entry["rtt_us"]) >= 50_000
+
+
 def test_late(guest_stock):
     # Sixty-two switches take longer than a millisecond.
     load(guest_stock, "chain switches=62")
