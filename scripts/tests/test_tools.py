@@ -224,7 +224,8 @@ def test_osmtest(tree):
 @pytest.mark.parametrize("words", [
     "--attribute nodeifno 0,1", "--attribute 0x10000 0,1", "--lid 0x10000 --dr-slid 1 0,1", "--dr-dlid 70000 0,1",
     "--dr-slid 0x100000000 --opa 0,1", "--tid 0x10000000000000000 0,1", "--modifier -1 0,1", "--modifier 0x100000000 0,1",
-    "--timeout -1 0,1", "--timeout 0x80000000 0,1", "--retries -1 0,1", "--lid x 0,1", "0,x"])
+    "--timeout -1 0,1", "--timeout 0x100000000 0,1", "--retries -1 0,1", "--retries 0x100000000 0,1",
+    "--lid x 0,1", "0,x"])
 def test_dr_smp_refuses_what_is_no_such_number(words):
     done = subprocess.run([sys.executable, "-B", DR_SMP, *words.split()], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "") and "dr-smp: error: " in done.stderr and "Traceback" not in done.stderr
@@ -235,7 +236,7 @@ def test_dr_smp_refuses_what_is_no_such_number(words):
 def test_dr_smp_takes_the_largest_numbers(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["dr-smp", *(
         "--attribute 0xffff --lid 0xffff --dr-slid 0xffff --dr-dlid 0xffff --tid 0xffffffffffffffff --modifier 0xffffffff "
-        "--timeout 0x7fffffff --retries 255 0,1").split()])
+        "--timeout 0xffffffff --retries 0xffffffff 0,1").split()])
     module = runpy.run_path(str(DR_SMP), run_name="dr-smp")
     options = module["arguments"]()
     # By the table of fields of an SMP.
