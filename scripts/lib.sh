@@ -36,7 +36,7 @@ die() {
 
 # Prints the comment at the top of a script, which is its help.
 usage() {
-	sed -n '3,/^$/s/^# \{0,1\}//p' "$0" | sed 1d
+	sed -n '4,/^$/s/^# \{0,1\}//p' "$0"
 }
 case ${1:-} in
 # What scripts/guest takes, it knows better itself.

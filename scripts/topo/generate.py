@@ -9,6 +9,12 @@ from .model import DEFAULT_RATE, MAX_PORTS, Node, Topology
 LIDS = 0xBFFF
 
 
+def bound(nodes):
+    """Refuses so many nodes if there are more than LIDs."""
+    if nodes > LIDS:
+        raise ValueError(f"a subnet has {LIDS} LIDs for nodes, and this fabric would have more nodes than that")
+
+
 class Builder:
     """Adds nodes and links, all at one rate."""
 
@@ -18,8 +24,7 @@ class Builder:
 
     def node(self, kind, ports):
         """Adds a node."""
-        if len(self.topology.nodes) == LIDS:
-            raise ValueError(f"a subnet has {LIDS} LIDs for nodes, and this fabric would have more nodes than that")
+        bound(len(self.topology.nodes) + 1)
         if not 1 <= ports <= MAX_PORTS:
             raise ValueError(f"a node has 1 to {MAX_PORTS} ports, and this fabric needs {ports}")
         node = self.topology.add(Node(f"node{len(self.topology.nodes)}", kind, ports))
@@ -50,8 +55,7 @@ def fat_tree(builder, levels, radix):
     half = radix // 2
     if levels < 1 or radix < 2 or radix % 2:
         raise ValueError("a fat tree has one level or more, of switches with an even number of ports")
-    if half ** (levels - 1) > LIDS:
-        raise ValueError(f"a subnet has {LIDS} LIDs for nodes, and this fabric would have more nodes than that")
+    bound(half ** (levels - 1))
     low = list(itertools.product(range(2 * half), *[range(half)] * (levels - 2))) if levels > 1 else []
     top = list(itertools.product(*[range(half)] * (levels - 1)))
     rows = [{digits: builder.node("switch", radix) for digits in low} for _ in range(levels - 1)]

@@ -106,22 +106,22 @@ def underway(request, attempt, scene):
         to, by = f"{peer[0]}:{peer[1]}" if peer else None, f"by port {last.egress}"
     next_step = passed.get(last.place - 1)
     where = to or (next_step.where if next_step else "the next node")
-    node = to if by_lid else peer[0] if peer else next_step.device if next_step else "the next node"
+    node = peer[0] if peer else next_step.device if next_step else "the next node"
+    blind = to if by_lid else f"the MAD layer of {node}"
     verb = "answered" if last.first.kind in ("reply", "send") else "passed the answer on"
-    finding = Finding("lost-on-return", f"{last.where} {verb}, {by}, and {'' if by_lid else 'the MAD layer of '}{node} did not see it", hop=last.place,
+    finding = Finding("lost-on-return", f"{last.where} {verb}, {by}, and {blind} did not see it", hop=last.place,
                       device=last.device, port=last.egress or None, next=where, way="response",
                       certain=next_step is not None or seen, cause="return-path" if damage else None,
                       evidence=[last.last.text, *damage])
     # Nodes between may not be in the trace.
     if next_step is None and not seen:
         finding.what += ", as far as this trace shows: it did not come to the sender"
-    if not by_lid:
-        explain(finding, last, peer, peer or next_step and (next_step.device, next_step.egress), scene)
-    finding.what += because(finding.cause)
     if by_lid:
         note_counters(finding, [(last.device, last.egress)], scene)
     else:
+        explain(finding, last, peer, peer or next_step and (next_step.device, next_step.egress), scene)
         note_crossings(finding, last, to, scene)
+    finding.what += because(finding.cause)
     return finding
 
 
