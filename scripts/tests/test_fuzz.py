@@ -145,15 +145,29 @@ def watched_fixture(guest_stock):
     guest_stock.check("/src/scripts/unload")
 
 
+def thrown(guest, chapter, first, count):
+    """Throws a chapter at a new fabric. Returns the books, what in them does not agree, and what `throw` returned.
+
+    Where the kernel's histograms have lost count nothing is proven, so that it is thrown again.
+    """
+    for left in (2, 1, 0):
+        fabric(guest, chapter.fabric)
+        books.clear(guest)
+        before = nobodys(guest)
+        guest.check(f"echo clear >{books.SMI}/ledger")
+        said, expected = throw(guest, chapter, first, count)
+        try:
+            return *settled(guest, before, said.get("injected", 0)), said, expected
+        except books.LostCount as lost:
+            print(f"the kernel has not counted all events:\n{lost}", file=sys.stderr, flush=True)
+            if not left:
+                raise
+    return None
+
+
 def test_hostile_smps(watched, parts):
-    before = collections.Counter()
     for chapter, first, count in chapters():
-        fabric(watched, chapter.fabric)
-        books.clear(watched)
-        before = nobodys(watched)
-        watched.check(f"echo clear >{books.SMI}/ledger")
-        said, expected = throw(watched, chapter, first, count)
-        found, wrong = settled(watched, before, said.get("injected", 0))
+        found, wrong, said, expected = thrown(watched, chapter, first, count)
         if "gentle" in chapter.words:
             different = books.differences(arrivals(found.counters), arrivals(expected))
             wrong += [f"by the oracle: {name}: {counts}" for name, counts in different.items()]
@@ -188,12 +202,8 @@ def test_each_decision(watched):
 
 def test_books_that_do_not_agree(watched):
     """What one party says otherwise is found out."""
-    fabric(watched, "topology=pair")
-    books.clear(watched)
-    before = nobodys(watched)
-    said, _ = throw(watched, Chapter("wire", "topology=pair", ""), 0, 500)
-    found = books.Books(watched)
-    found.counters -= before
+    found, wrong, said, _ = thrown(watched, Chapter("wire", "topology=pair", ""), 0, 500)
+    assert not wrong
     injected = said["injected"]
     assert not books.compare(found, injected)
     assert books.compare(found, injected + 1)
@@ -209,6 +219,32 @@ def test_books_that_do_not_agree(watched):
     assert not books.compare(found, injected)
     found.ledger.append(entry)
     assert books.compare(found, injected)
+
+
+def test_histograms_that_lost_count(watched, monkeypatch):
+    """Thrown again, twice at most: what they say is never taken for the truth."""
+    lines = ["# trigger info: hist:keys=device,port:vals=hitcount:sort=hitcount:size=4096 [active]",
+             "{ device: sw0                    , port:          0 } hitcount:        504", "Totals:", "    Dropped: "]
+    text = "\n".join(lines)
+    assert books.histograms(text + "0") == {"device,port": {("sw0", "0"): 504}}
+    with pytest.raises(books.LostCount):
+        books.histograms(text + "1")
+    attempts = []
+
+    def lossy(guest):
+        attempts.append(guest)
+        raise books.LostCount(text)
+
+    chapter = Chapter("wire", "topology=pair", "")
+    monkeypatch.setattr(books, "Books", lossy)
+    with pytest.raises(books.LostCount):
+        thrown(watched, chapter, 0, 50)
+    assert len(attempts) == 3
+    real, lost = books.histograms, iter([text + "1"])
+    monkeypatch.undo()
+    monkeypatch.setattr(books, "histograms", lambda hist: real(next(lost, hist)))
+    _, wrong, said, _ = thrown(watched, chapter, 0, 50)
+    assert (wrong, said["injected"]) == ([], 50)
 
 
 def nobodys(guest):
