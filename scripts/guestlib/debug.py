@@ -19,9 +19,18 @@ KMEMLEAK = "/sys/kernel/debug/kmemleak"
 AGE = 5
 
 
+# What is done first. On debug, KASAN is kept quiet about faults of mainline's that would have lockdep stop. KCSAN looks at
+# one access in 250 and not in 4000, and waits longer for another, since an emulated processor does less meanwhile.
+FIRST = {
+    "debug": "[ ! -e $MODULES/quiet.ko ] || { modprobe ib_core && insmod $MODULES/quiet.ko; }",
+    "kcsan": "cd /sys/module/kcsan/parameters && echo 250 >skip_watch && echo 200 >udelay_task && echo 100 >udelay_interrupt",
+}
+
+
 def prepare(guest):
-    """Keeps KASAN quiet about faults of mainline's that would have lockdep stop."""
-    guest.check("[ ! -e $MODULES/quiet.ko ] || { modprobe ib_core && insmod $MODULES/quiet.ko; }")
+    """Does that."""
+    if guest.kind in FIRST:
+        guest.check(FIRST[guest.kind])
 
 
 def last_words(guest):

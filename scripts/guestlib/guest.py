@@ -169,7 +169,7 @@ class Guest:
             self.died = False
             self.answers = b""
             self.boot(BOOT_SECONDS)
-        if self.watches_itself and self.modules:
+        if self.modules:
             debug.prepare(self)
 
     @property
