@@ -77,10 +77,11 @@ impl Write {
             n if n < 16 => 0,
             _ => 1 + chance.below(PATIENCE as usize) as u32,
         };
-        let retries = match chance.below(64) {
+        // What is sent again without end keeps a slow kernel from all else, so that it is rare.
+        let retries = match chance.below(512) {
             0 => u32::MAX,
             1 => chance.any() as u32,
-            n if n < 8 => chance.below(4) as u32,
+            n if n < 64 => chance.below(4) as u32,
             _ => 0,
         };
         let mut bytes = header(&mut chance, timeout, retries, mad.len(), site.opa);
