@@ -306,9 +306,10 @@ class TestKernels:
     @pytest.mark.parametrize(("spoil", "missed"), [
         ("", ""), (SPOILT, "CONFIG_NR_CPUS=8 CONFIG_PREEMPT_DYNAMIC=n CONFIG_PROVE_LOCKING=y")])
     def test_options_that_are_not_taken(self, world, scripts, fetched, spoil, missed):
-        # An option that is off has no line, or a comment.
+        # The last of two lines counts; an option that is off has none, or a comment.
         folder = fetched / "debug"
-        make = f"sed '{spoil}' {folder}/options | sed 's/^\\(.*\\)=n$/# \\1 is not set/' >{folder}/.config"
+        make = (f"tac {folder}/options | awk -F= '!seen[$1]++' | "
+                f"sed '{spoil}; s/^\\(.*\\)=n$/# \\1 is not set/' >{folder}/.config")
         done = self.kernel(world, scripts, "--configure", "debug", fake={"make": make})
         if missed:
             assert f"does not take these options of scripts/configs, what they depend on is missing: {missed}\n" in (
