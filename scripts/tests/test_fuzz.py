@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import time
+import types
 
 import pytest
 
@@ -221,7 +222,7 @@ def test_books_that_do_not_agree(watched):
     assert books.compare(found, injected)
 
 
-def test_histograms_that_lost_count(watched, monkeypatch):
+def test_histograms_that_lost_count(monkeypatch):
     """Thrown again, twice at most: what they say is never taken for the truth."""
     lines = ["# trigger info: hist:keys=device,port:vals=hitcount:sort=hitcount:size=4096 [active]",
              "{ device: sw0                    , port:          0 } hitcount:        504", "Totals:", "    Dropped: "]
@@ -229,22 +230,27 @@ def test_histograms_that_lost_count(watched, monkeypatch):
     assert books.histograms(text + "0") == {"device,port": {("sw0", "0"): 504}}
     with pytest.raises(books.LostCount):
         books.histograms(text + "1")
-    attempts = []
+    done = []
 
-    def lossy(guest):
-        attempts.append(guest)
-        raise books.LostCount(text)
+    def settle(_guest, _before, injected):
+        done.append("settled")
+        if done.count("settled") < 3:
+            raise books.LostCount(text)
+        return "books", [injected]
 
-    chapter = Chapter("wire", "topology=pair", "")
-    monkeypatch.setattr(books, "Books", lossy)
+    this = sys.modules[__name__]
+    monkeypatch.setattr(this, "fabric", lambda _guest, words: done.append(words))
+    monkeypatch.setattr(this, "throw", lambda *_: ({"injected": 50}, "expected"))
+    monkeypatch.setattr(this, "nobodys", lambda _: {})
+    monkeypatch.setattr(this, "settled", settle)
+    monkeypatch.setattr(books, "clear", lambda _: None)
+    guest = types.SimpleNamespace(check=lambda _: "")
+    assert thrown(guest, CHAPTERS[1], 0, 50) == ("books", [50], {"injected": 50}, "expected")
+    assert done == ["topology=pair", "settled"] * 3
+    # Every time.
+    monkeypatch.setattr(this, "settled", lambda *_: books.histograms(text + "1"))
     with pytest.raises(books.LostCount):
-        thrown(watched, chapter, 0, 50)
-    assert len(attempts) == 3
-    real, lost = books.histograms, iter([text + "1"])
-    monkeypatch.undo()
-    monkeypatch.setattr(books, "histograms", lambda hist: real(next(lost, hist)))
-    _, wrong, said, _ = thrown(watched, chapter, 0, 50)
-    assert (wrong, said["injected"]) == ([], 50)
+        thrown(guest, CHAPTERS[1], 0, 50)
 
 
 def nobodys(guest):
