@@ -18,7 +18,6 @@ KMEMLEAK = "/sys/kernel/debug/kmemleak"
 # kmemleak believes in a leak when the object is so old, in seconds, and did not change between two scans.
 AGE = 5
 
-
 # What is done first. On debug, KASAN is kept quiet about faults of mainline's that would have lockdep stop. KCSAN looks at
 # one access in 250 and not in 4000, and waits longer for another, since an emulated processor does less meanwhile.
 FIRST = {
@@ -28,7 +27,7 @@ FIRST = {
 
 
 def prepare(guest):
-    """Does that."""
+    """Does what is done first."""
     if guest.kind in FIRST:
         guest.check(FIRST[guest.kind])
 

@@ -80,9 +80,8 @@ def histograms(text):
         elif match := ENTRY.match(line):
             values = [part.split(":", 1)[1].strip() for part in match[1].split(", ")]
             found[keys][tuple(values)] = int(match[2])
-        elif line.strip().startswith("Dropped:"):
-            if line.split()[1] != "0":
-                raise LostCount(text)
+        elif line.strip().startswith("Dropped:") and line.split()[1] != "0":
+            raise LostCount(text)
     return found
 
 
